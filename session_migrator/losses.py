@@ -1,0 +1,34 @@
+"""What could not be carried, as values: a conversion never drops anything in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from .model import Value
+
+LossKind = Literal[
+    "thinking", "signature", "image", "file", "child_session", "tool_pair", "name", "id", "time", "role",
+    "unknown_record", "bad_line", "branch", "usage",
+]  # fmt: skip
+Severity = Literal["info", "lossy"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss(Value):
+    """One loss. ``where`` is the index of the message it concerns, None where it concerns none;
+    ``info`` says something changed its form, ``lossy`` that content is missing."""
+
+    kind: LossKind
+    detail: str
+    where: int | None = None
+    severity: Severity = "lossy"
+
+
+def summary(losses: Iterable[Loss]) -> dict[str, int]:
+    """How many losses of each kind."""
+    counts: dict[str, int] = {}
+    for loss in losses:
+        counts[loss.kind] = counts.get(loss.kind, 0) + 1
+    return counts

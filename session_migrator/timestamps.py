@@ -1,0 +1,53 @@
+"""Times of every agent in one form: UTC text with milliseconds, ``2026-03-02T09:00:00.000Z``."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+_NUMERIC = re.compile(r"\s*\d{9,}(\.\d+)?\s*")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def parse(value: Any) -> str | None:
+    """Any client's time as UTC text, or None where it is no time.
+
+    Takes ISO 8601 text, and numbers (or numeric text) in seconds, milliseconds, microseconds or
+    nanoseconds since 1970; the unit is told by the size (years 1973 to 5138 are unambiguous).
+    """
+    if isinstance(value, bool) or value is None:
+        return None
+    try:
+        if isinstance(value, (int, float)):
+            return _from_number(float(value))
+        text = str(value).strip()
+        if _NUMERIC.fullmatch(text):
+            return _from_number(float(text))
+        moment = datetime.fromisoformat(text)
+        return render(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    except (ValueError, OverflowError):
+        return None
+
+
+def _from_number(number: float) -> str | None:
+    if number <= 0:
+        return None
+    while number > 1e11:
+        number /= 1000
+    return render(_EPOCH + timedelta(milliseconds=round(number * 1000)))
+
+
+def render(moment: datetime) -> str:
+    """An aware datetime as UTC text."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def to_datetime(timestamp: str) -> datetime:
+    """The inverse of ``render``."""
+    return datetime.fromisoformat(timestamp)
+
+
+def now() -> str:
+    """The present moment."""
+    return render(datetime.now(UTC))
