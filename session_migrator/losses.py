@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from .model import Value
@@ -32,3 +32,14 @@ def summary(losses: Iterable[Loss]) -> dict[str, int]:
     for loss in losses:
         counts[loss.kind] = counts.get(loss.kind, 0) + 1
     return counts
+
+
+def merged(losses: Iterable[Loss]) -> tuple[Loss, ...]:
+    """Losses that say the same become one, with how often it happened; ``where`` is the first place."""
+    groups: dict[tuple[str, str, str], list[Loss]] = {}
+    for loss in losses:
+        groups.setdefault((loss.kind, loss.severity, loss.detail), []).append(loss)
+    return tuple(
+        group[0] if len(group) == 1 else replace(group[0], detail=f"{group[0].detail} ({len(group)} times)")
+        for group in groups.values()
+    )

@@ -8,7 +8,7 @@ as text. What a reader does not understand becomes ``Unknown`` and is carried al
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, cast
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -137,6 +137,14 @@ class Unknown(_Part):
     meta: Mapping[str, Any] | None = None
 
 
+_FAILURE_CHARACTERS = 400
+
+
+def failure_text(parts: Sequence[Part]) -> str:
+    """The beginning of a result's text: where a client that has no flag for failure tells it."""
+    return next((part.text[:_FAILURE_CHARACTERS] for part in parts if isinstance(part, Text)), "")
+
+
 Part = Text | Thinking | ToolCall | ToolResult | Image | File | Compaction | Unknown
 
 PART_TYPES: dict[str, type[Part]] = {
@@ -211,9 +219,29 @@ class SessionInfo(Value):
     path: str | None = None
 
 
+REPLACED = "replaced"
+"""The key of ``Session.extra`` that says how many of the first live messages stand in for ``earlier``."""
+
+
+def full_history(session: Session) -> Session:
+    """The session with its own compactions undone: all that was said, nothing that stands in for it."""
+    replaced = int((session.extra or {}).get(REPLACED) or 0) if session.earlier else 0
+    messages = (*session.earlier, *session.messages[replaced:])
+    return replace(session, messages=messages, earlier=(), extra={**(session.extra or {}), REPLACED: 0})
+
+
 def goal(messages: Sequence[Message]) -> str | None:
     """The first words of the human in a conversation, or None."""
     for message in messages:
         if message.role == "user" and message.origin in ("human", None) and message.text.strip():
             return message.text.strip()
     return None
+
+
+_HEADLINE = 80
+
+
+def headline(words: str | None) -> str | None:
+    """The beginning of a text on one line of at most 80 characters: a title for a session without one."""
+    line = " ".join((words or "").split())
+    return (line if len(line) <= _HEADLINE else line[: _HEADLINE - 1].rstrip() + "…") or None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -31,7 +32,7 @@ def parse(value: Any) -> str | None:
 
 
 def _from_number(number: float) -> str | None:
-    if number <= 0:
+    if not 0 < number < math.inf:
         return None
     while number > 1e11:
         number /= 1000

@@ -1,0 +1,32 @@
+"""Every test runs with a home of its own: nothing of the machine's is read or written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+CLIENT_VARIABLES = (
+    "ANTHROPIC_MODEL", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_DISABLE_1M_CONTEXT", "CLAUDE_CODE_AUTO_COMPACT_WINDOW",
+    "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "CODEX_HOME",
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fresh HOME, with a store of its own and no client's variables."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("SESSION_MIGRATOR_HOME", str(tmp_path / "store"))
+    for name in CLIENT_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    return home
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """An empty project folder, with spaces, dots and CJK in its path."""
+    folder = tmp_path / "my pröject v1.2 東京"
+    folder.mkdir()
+    return folder
