@@ -1,0 +1,63 @@
+"""What a text is made of, as far as it tells how many tokens a vocabulary takes for it.
+
+Each feature is a whole number found in linear time; features of texts add up. ``data/token_factors.json``
+has the weights with which they bound each family's count.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Iterable
+
+from . import bpe
+
+_UPPER, _LOWER = string.ascii_uppercase.encode(), string.ascii_lowercase.encode()
+_WORD = re.compile(rb"[A-Za-z]+")
+_WORD_START = re.compile(r"(?<!\S)[^\W_]")
+_PUNCTUATION_RUN = re.compile(rb"[!-/:-@\[-`{-~]{3,}")
+_BLANK_RUN = re.compile(rb"\s{2,}")
+_BLANK_TURN = re.compile(rb" (?=[\t\r\n])|\t(?=[ \r\n])|[\r\n](?=[ \t])")
+_CYCLE = re.compile(rb"(\S[\s\S]{0,3}?)\1{7,}")
+
+
+def _among(data: bytes, characters: bytes) -> int:
+    return len(data) - len(data.translate(None, characters))
+
+
+def _beyond(pattern: re.Pattern[bytes], data: bytes, free: int) -> int:
+    """The bytes of all runs, past the first ``free`` of each."""
+    return sum(match.end() - match.start() - free for match in pattern.finditer(data))
+
+
+FEATURES: dict[str, Callable[[str, bytes], int]] = {
+    "bytes": lambda _text, data: len(data),  # of UTF-8
+    "starts": lambda text, _data: len(_WORD_START.findall(text)),  # words after white space: a token each at least
+    "upper": lambda _text, data: _among(data, _UPPER),  # ASCII capitals
+    "lower": lambda _text, data: _among(data, _LOWER),
+    "words": lambda _text, data: len(_WORD.findall(data)),  # runs of ASCII letters
+    "punctuation": lambda _text, data: _beyond(_PUNCTUATION_RUN, data, 2),
+    "non_ascii": lambda text, data: len(data) - len(text),  # bytes past the first of each character
+    "blank": lambda _text, data: _beyond(_BLANK_RUN, data, 1),
+    "blank_turns": lambda _text, data: len(_BLANK_TURN.findall(data)),  # a space before a newline and the like
+    "cycles": lambda _text, data: _beyond(_CYCLE, data, 0),  # one to four bytes eight times over
+}
+
+
+def measure(text: str, names: Iterable[str], encoding: str | None) -> dict[str, int]:
+    """The named features of a text. With an ``encoding`` also "tokens" and "certain", the two ends of its
+    count; without one, no package is needed."""
+    text, data = _encodable(text)
+    found = {name: FEATURES[name](text, data) for name in names if name in FEATURES}
+    if encoding:
+        found["certain"], found["tokens"] = bpe.count(encoding, text)
+    return found
+
+
+def _encodable(text: str) -> tuple[str, bytes]:
+    """The text and its UTF-8; lone surrogates become U+FFFD, pairs their character, as in tiktoken."""
+    try:
+        return text, text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return text, text.encode()
