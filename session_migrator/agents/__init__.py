@@ -1,0 +1,29 @@
+"""The registry of agents: the only place that enumerates them. A module is imported when it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+
+from ..errors import NotFound
+from .spec import AgentSpec, Capabilities, Reading, Written
+
+__all__ = ["AGENTS", "AgentSpec", "Capabilities", "Reading", "Written", "all_agents", "get"]
+
+AGENTS: dict[str, str] = {
+    "codex": "session_migrator.agents.codex",
+    "claude-code": "session_migrator.agents.claude_code",
+}
+
+
+def get(agent: str) -> AgentSpec:
+    """The agent with that id. Raises NotFound, naming the ids there are."""
+    if agent not in AGENTS:
+        raise NotFound(f"no agent is called {agent!r}", f"one of: {', '.join(AGENTS)}")
+    spec: AgentSpec = import_module(AGENTS[agent]).SPEC
+    return spec
+
+
+def all_agents() -> Iterator[AgentSpec]:
+    """Every agent, in the registry's order."""
+    return map(get, AGENTS)

@@ -1,0 +1,136 @@
+"""Tolerant reading of JSON lines: one bad line never hides the others."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import math
+import os
+import re
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, cast
+
+from ..errors import FormatError, NoConversation, ReadError
+from ..jsondata import clean
+
+Record = dict[str, Any]
+
+# Lines that may hold what cannot be written again: surrogates, NaN or infinity, deep nesting.
+_SUSPECT = re.compile(rb"\\u[dD][89a-fA-F]|NaN|Infinity|(?:[\[{][^\[\]{}]*+){200}")
+HEAD_BYTES = 64 * 1024
+
+
+class Line(NamedTuple):
+    """A line of a file: its number from 1, and its record; None where it is no JSON object."""
+
+    number: int
+    record: Record | None
+
+
+def parse(raw: bytes) -> Record | None:
+    """One line as an object, or None. Padding of NUL bytes is taken off (a file system that lost power pads
+    with them). Lone surrogates, which no UTF-8 file can hold, become U+FFFD, numbers that are none null."""
+    try:
+        value = json.loads(raw.strip(b"\0 \t\r\n").decode("utf-8", "replace"), strict=False)
+        return cast(Record, clean(value) if _SUSPECT.search(raw) else value) if isinstance(value, dict) else None
+    except (ValueError, RecursionError, FormatError):
+        return None
+
+
+def lines(path: Path, limit: int | None = None) -> Iterator[Line]:
+    """The lines of a file as it stands when it is opened, or those within its first ``limit`` bytes; blank
+    ones are passed over.
+
+    Lines end at ``\\n`` only (U+2028 and its like stand inside strings). Raises ReadError where the
+    file cannot be read, NoConversation where it is empty.
+    """
+    with _opened(path) as (file, size):
+        left = size if limit is None else min(size, limit)
+        if not size:
+            raise NoConversation(f"{path} is empty", "name another session (session-migrator list --all)")
+        hole: int | None = None
+        for number, raw in enumerate(file, start=1):
+            if left <= 0:
+                return
+            left -= len(raw)
+            raw = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
+            if raw.strip(b"\0 \t\r\n"):
+                if hole:
+                    yield Line(hole, None)
+                    hole = None
+                yield Line(number, parse(raw))
+            elif b"\0" in raw:  # a line of NUL bytes may have been a record; at the end of a file it is padding
+                hole = number
+
+
+def head(path: Path, size: int) -> bytes:
+    """The first ``size`` bytes of a file, unpacked. Raises ReadError."""
+    with _opened(path) as (file, _):
+        return file.read(size)
+
+
+def head_and_tail(path: Path) -> tuple[list[Record], list[Record]]:
+    """The records in the first and in the last 64 KiB of a file, for lists; unreadable gives none."""
+    try:
+        with _opened(path) as (file, size):
+            first = tail = file.read(HEAD_BYTES)
+            if size < math.inf:
+                file.seek(max(0, int(size) - HEAD_BYTES))
+            while chunk := file.read(HEAD_BYTES):
+                tail = (tail + chunk)[-HEAD_BYTES:]
+    except ReadError:
+        return [], []
+    ends = tail.split(b"\n")[0 if len(tail) < HEAD_BYTES else 1 :]
+    return _records(first.removeprefix(b"\xef\xbb\xbf").split(b"\n")), _records(ends)
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Generator[tuple[BinaryIO, float]]:
+    """A file's bytes and how many there are now; zstd is unpacked, its size then unknown (infinite).
+    Raises ReadError."""
+    try:
+        if path.suffix != ".zst":
+            with path.open("rb") as file:
+                yield file, os.fstat(file.fileno()).st_size
+            return
+        try:
+            import zstandard
+        except ImportError as error:
+            raise ReadError(f"{path} is packed with zstd", "pip install zstandard") from error
+        try:
+            with cast(Any, zstandard).open(path, "rb") as packed:
+                yield cast(BinaryIO, io.BufferedReader(packed)), math.inf
+        except zstandard.ZstdError as error:
+            raise ReadError(f"cannot unpack {path}: {error}", "restore the file") from error
+    except OSError as error:
+        raise ReadError(f"cannot read {path}: {error.strerror}", "check the path and its permissions") from error
+
+
+def _records(raw_lines: list[bytes]) -> list[Record]:
+    return [record for record in map(parse, raw_lines) if record is not None]
+
+
+def text(value: Any) -> str | None:
+    """The value where it is text that says something, else None."""
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def table(value: Any) -> Record:
+    """The value where it is an object, else an empty one."""
+    return cast(Record, value) if isinstance(value, dict) else {}
+
+
+def rows(value: Any) -> list[Any]:
+    """The value where it is an array, else an empty one."""
+    return cast(list[Any], value) if isinstance(value, list) else []
+
+
+def dump(record: Record) -> bytes:
+    """A record as one line. U+2028, U+2029 and U+0085 are escaped: some readers split lines there."""
+    line = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+    for char in "\u2028\u2029\x85":
+        if char in line:
+            line = line.replace(char, f"\\u{ord(char):04x}")
+    return clean(line).encode("utf-8") + b"\n"

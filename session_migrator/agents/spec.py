@@ -1,0 +1,93 @@
+"""The contract of an agent: what its module must offer, all of it data or plain functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ..context_windows import Window
+from ..losses import Loss
+from ..model import Role, Session, SessionInfo, Value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities(Value):
+    """What an agent's sessions can hold; ``lowering`` makes any session fit these.
+
+    ``thinking``: ``native`` keeps reasoning signed by ``provider`` and turns other reasoning into
+    text; ``text`` turns all into text; ``drop`` leaves it out. ``error_pattern`` is given where a
+    result has no flag for failure: what its text must match to be seen as one. ``id_pattern`` and
+    ``name_pattern`` are what call ids and tool names must match in full.
+    """
+
+    thinking: Literal["native", "text", "drop"]
+    provider: str | None = None
+    images: bool = True
+    system: bool = False
+    first_role: Role | None = "user"
+    object_arguments: bool = True
+    error_pattern: str | None = None
+    id_pattern: str = r"[A-Za-z0-9_-]{1,64}"
+    name_pattern: str = r"[A-Za-z0-9_-]{1,64}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading(Value):
+    """A session as read, with what the reader could not make sense of."""
+
+    session: Session
+    losses: tuple[Loss, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Appended(Value):
+    """A line that was added to a file which others write too."""
+
+    path: str
+    line: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written(Value):
+    """A session as written: every file that was made (absolute paths, the session's own first), every line that
+    was added to a file of others, and how to go on from it."""
+
+    session_id: str
+    paths: tuple[str, ...]
+    resume: str
+    appended: tuple[Appended, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSpec:
+    """One agent. ``home`` arguments are its own configuration folder (``~/.codex``, ``~/.claude``).
+
+    locate(home)             the folder to use: the one given, else the client's variable, else its default
+    list(home)               its sessions, newest first, from the heads and tails of the files
+    recognises(head)         whether the first bytes of a file look like this agent's
+    read(path)               raises ReadError, FormatError, NoConversation
+    write(session, home, folder)   None where sessions cannot be written; raises WriteError
+    resume_command(id, home, folder)   one shell line; ``home`` None stands for the client's default
+    model(home, folder)      the model the client would use, and where that is said
+    window(model, known)     as the client sees it, given what the table knows; None where both know nothing
+    trigger(window, home, folder)  tokens at which it compacts by itself, None where it never does
+    instructions(home, folder)     the instruction files it would add to the first request
+    overhead                 the key of its measurement in data/overhead.json
+    """
+
+    id: str
+    names: tuple[str, ...]
+    capabilities: Capabilities
+    locate: Callable[[Path | None], Path]
+    list: Callable[[Path], Iterator[SessionInfo]]
+    recognises: Callable[[bytes], bool]
+    read: Callable[[Path], Reading]
+    write: Callable[[Session, Path, Path], Written] | None
+    resume_command: Callable[[str, Path | None, Path], str]
+    model: Callable[[Path, Path], tuple[str, str]]
+    window: Callable[[str, Window | None], Window | None]
+    trigger: Callable[[Window, Path, Path], int | None]
+    instructions: Callable[[Path, Path], tuple[Path, ...]]
+    overhead: str
