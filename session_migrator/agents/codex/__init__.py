@@ -1,0 +1,26 @@
+"""OpenAI Codex CLI: rollouts under ``$CODEX_HOME/sessions``."""
+
+from __future__ import annotations
+
+from ..spec import AgentSpec, Capabilities
+from . import client, files, forms, reader, writer
+from .items import FAILURE
+
+SPEC = AgentSpec(
+    id="codex",
+    names=("Codex", "codex-cli"),
+    capabilities=Capabilities(
+        thinking="text", provider="openai", system=True, first_role=None, object_arguments=False, error_pattern=FAILURE
+    ),
+    locate=client.locate,
+    list=files.list_sessions,
+    recognises=forms.recognises,
+    read=reader.read,
+    write=writer.write,
+    resume_command=client.resume_command,
+    model=client.model,
+    window=client.window,
+    trigger=client.trigger,
+    instructions=client.instructions,
+    overhead="codex",
+)

@@ -1,0 +1,75 @@
+"""What the Codex client itself does with a model: its home, its window, when it compacts."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from ...context_windows import Window, normalize
+from ..paths import upward
+
+VERSION = "0.171.0"
+
+# `codex debug models --bundled`, 2026-11-29: the window it gives each model of its own list.
+# To an id that is not there it gives 272,000.
+_SMALL, _LARGE = 272_000, 500_000
+_WINDOWS = {
+    "gpt-6.2-sol": _LARGE, "gpt-6.1-sol": _LARGE, "gpt-6.1-terra": _LARGE, "gpt-6.2-astra": _SMALL,
+    "gpt-6-astra": _SMALL, "gpt-6-sol": _SMALL, "gpt-6-luna": _SMALL, "gpt-5.6-sol": _SMALL,
+    "gpt-5.6-terra": _SMALL, "gpt-5.6-luna": _SMALL, "gpt-5.5": _SMALL,
+}  # fmt: skip
+# The model of the bundled list's first priority: what a fresh install starts with.
+_DEFAULT_MODEL = "gpt-6.2-sol"
+
+
+def locate(home: Path | None) -> Path:
+    """The home given, else $CODEX_HOME, else ~/.codex."""
+    return home or Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
+
+
+def resume_command(session_id: str, home: Path | None, folder: Path) -> str:
+    """``cd FOLDER && codex resume ID``, with CODEX_HOME where the home is not the default."""
+    variable = f"CODEX_HOME={shlex.quote(str(home))} " if home else ""
+    return f"cd {shlex.quote(str(folder))} && {variable}codex resume {session_id}"
+
+
+def model(home: Path, folder: Path) -> tuple[str, str]:  # noqa: ARG001
+    """``model`` of config.toml, else the client's default."""
+    named = _config(home).get("model")
+    if isinstance(named, str) and named:
+        return named, str(home / "config.toml")
+    return _DEFAULT_MODEL, f"default of Codex {VERSION}"
+
+
+def window(model_id: str, known: Window | None) -> Window | None:
+    """The nominal window of the client's own catalogue, for other known models at most its fallback."""
+    context = _WINDOWS.get(normalize(model_id))
+    if context is None and known and known.context:
+        context = min(known.context, _SMALL)
+    return Window(context=context, source="client") if context else None
+
+
+def trigger(seen: Window, home: Path, folder: Path) -> int | None:  # noqa: ARG001
+    """90 % of the nominal window, or what config.toml sets; the figure was seen to decide in 0.171.0
+    (244,800 of 272,000)."""
+    if seen.context is None:
+        return None
+    most = seen.context * 9 // 10
+    limit = _config(home).get("model_auto_compact_token_limit")
+    return min(most, limit) if isinstance(limit, int) and limit > 0 else most
+
+
+def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
+    """AGENTS.md of the home, and of every folder from the repository's root down to this one."""
+    found = [home / "AGENTS.md", *(place / "AGENTS.md" for place in upward(folder))]
+    return tuple(path for path in found if path.is_file())
+
+
+def _config(home: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads((home / "config.toml").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}

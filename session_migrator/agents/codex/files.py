@@ -1,0 +1,114 @@
+"""Where Codex keeps its sessions, and what its indexes say of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from ... import timestamps
+from ...errors import MigrationError
+from ...model import SessionInfo, goal, headline
+from .. import sqlite
+from ..jsonl import Record, head_and_tail, lines, table, text
+from ..paths import newest_first
+from . import reader
+from .forms import enveloped
+from .items import environment_folder_of, human_text
+
+_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
+_FOLDERS = ("sessions", "archived_sessions")
+_SUFFIXES = (".jsonl", ".jsonl.zst", ".json")
+
+
+def rollouts(home: Path, ending: str = "") -> Iterator[Path]:
+    """Every session file of a home whose id ends so; the archived ones last."""
+    for folder in _FOLDERS:
+        for suffix in _SUFFIXES:
+            yield from (home / folder).rglob(f"rollout-*{ending}{suffix}")
+
+
+def home_of(rollout: Path) -> Path:
+    """The Codex home a session file lies in, or the folder it lies in."""
+    return next((place.parent for place in rollout.parents if place.name in _FOLDERS), rollout.parent)
+
+
+def find(home: Path, session_id: str) -> Path | None:
+    """The file of a session, by the id in its name."""
+    return next(rollouts(home, session_id), None) if _ID.fullmatch(session_id) else None
+
+
+def titles(home: Path) -> dict[str, str]:
+    """Names by session id: of state_*.sqlite (the newest schema that is there, read from a copy), and over
+    them those of session_index.jsonl, where the last line of an id counts."""
+    named: dict[str, str] = {}
+    for path in sorted(home.glob("state_*.sqlite"), key=lambda path: path.stat().st_mtime)[-1:]:
+        rows = sqlite.select(path, "threads", ("id", "name"))
+        named.update((str(row["id"]), row["name"]) for row in rows if text(row["name"]))
+    index = home / "session_index.jsonl"
+    if index.is_file() and index.stat().st_size:
+        records = (line.record or {} for line in lines(index))
+        named.update((str(row.get("id")), row["thread_name"]) for row in records if text(row.get("thread_name")))
+    return named
+
+
+def list_sessions(home: Path) -> Iterator[SessionInfo]:
+    """The sessions of a home, the latest written first. Those of sub-agents are not listed."""
+    named = titles(home)
+    for path in newest_first(rollouts(home)):
+        info = _whole(path) if path.suffix == ".json" else _peek(path)
+        if info:
+            yield replace(info, title=named.get(info.id, info.title))
+
+
+def _peek(path: Path) -> SessionInfo | None:
+    """A row from the head and tail of a file."""
+    heads, tails = head_and_tail(path)
+    head = [envelope for record in heads for envelope in enveloped(record)]
+    tail = [envelope for record in tails for envelope in enveloped(record)]
+    headers = (table(record.get("payload")) for record in head if record.get("type") == "session_meta")
+    meta: Record | None = next(headers, None)
+    if not meta or meta.get("thread_source") == "subagent":
+        return None
+    words = headline(next(filter(None, map(human_text, head)), None))
+    if not words and not any(_answers(record) for record in (*head, *tail)):
+        return None
+    models = (reader.model_of(record) for record in (*reversed(tail), *reversed(head)))
+    moments = (timestamps.parse(record.get("timestamp")) for record in reversed(tail))
+    created = timestamps.parse(meta.get("timestamp"))
+    return SessionInfo(
+        agent="codex",
+        id=text(meta.get("id")) or path.stem,
+        title=words,
+        cwd=text(meta.get("cwd")) or next(filter(None, map(environment_folder_of, head)), None),
+        model=next(filter(None, models), None),
+        created_at=created,
+        updated_at=next(filter(None, moments), created),
+        path=str(path),
+    )
+
+
+def _answers(record: Record) -> bool:
+    """Whether a line is the model's or shows a conversation: a file without one is not listed."""
+    payload = table(record.get("payload"))
+    spoken = payload.get("role") == "assistant" or payload.get("type") in ("function_call", "user_message")
+    return spoken and record.get("type") in ("response_item", "event_msg")
+
+
+def _whole(path: Path) -> SessionInfo | None:
+    """A row of a session that is one document: it is read whole."""
+    try:
+        session = reader.read(path).session
+    except MigrationError:
+        return None
+    return SessionInfo(
+        agent="codex",
+        id=session.id,
+        title=session.title or headline(goal(session.messages)),
+        cwd=session.cwd,
+        model=session.model,
+        created_at=session.created_at,
+        updated_at=session.updated_at or session.created_at,
+        path=str(path),
+    )

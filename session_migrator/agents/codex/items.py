@@ -1,0 +1,246 @@
+"""Codex response items (OpenAI Responses items as rollouts hold them) -> messages in the making."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ...model import Image, Message, Origin, Part, Text, Thinking, ToolCall, ToolResult, Unknown, failure_text
+from ...toolnames import tool_kind
+from ..drafts import Draft, by_origin
+from ..jsonl import Record, rows, table, text
+
+# What the client puts into the user's or the developer's mouth. Since 0.171 each content item names its
+# kind; before that the opening words tell (0.29 to 0.140).
+_INJECTED = re.compile(
+    r"# AGENTS\.md instructions for |<(?:user_instructions|environment_context|permissions instructions"
+    r"|skills_instructions|turn_aborted|subagent_notification|EXTERNAL SESSION IMPORTED)>"
+)
+_DEVELOPER_TAG = re.compile(r"<[a-z_]+(?: instructions)?>")
+_SUMMARY = "Another language model started to solve this problem"
+_IMAGE_OPEN = re.compile(r"<image name=\[Image #\d+\].*>")
+_IMAGE_CLOSE = "</image>"
+# Results carry no flag for failure; their first lines tell it.
+FAILURE = (
+    r"(?m)^(?:Process exited with code|Exit code:) (?!0\b)-?\d+"
+    r"|\A(?:\[error\]|apply_patch verification failed|unsupported call:|execution error|aborted)"
+)
+_UNWRAPPED = {"output", "metadata"}
+_DATA_URL = re.compile(r"data:([^;,]*)(?:;[^,]*)?;base64,")
+# Left out on purpose: a snapshot of the repository is no part of the conversation.
+_SKIPPED = {"ghost_snapshot"}
+
+
+class Items:
+    """Gathers response items into drafts: reasoning, text and calls of one answer are one message,
+    and the results that follow are one message."""
+
+    def __init__(self) -> None:
+        self.drafts: list[Draft] = []
+        self.unknown: Counter[str] = Counter()
+
+    def add(self, item: Record, timestamp: str | None, model: str | None) -> None:
+        """Take one response item. Whatever it holds, it never raises."""
+        kind = str(item.get("type"))
+        if kind == "message":
+            self._message(item, timestamp, model)
+        elif kind == "reasoning":
+            self._assistant(_reasoning(item), timestamp, model)
+        elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
+            self._assistant(_call(item), timestamp, model)
+        elif kind in ("function_call_output", "custom_tool_call_output"):
+            self._result(_result(item), timestamp)
+        elif kind not in _SKIPPED:
+            self.unknown[kind] += 1
+            self._assistant(Unknown(kind=kind, raw=item), timestamp, model)
+
+    def roll_back(self, turns: int) -> None:
+        """Drop the last turns of the user, with all that followed them."""
+        starts = [index for index, draft in enumerate(self.drafts) if draft.origin == "human"]
+        if turns > 0 and starts:
+            del self.drafts[starts[-min(turns, len(starts))] :]
+
+    def _message(self, item: Record, timestamp: str | None, model: str | None) -> None:
+        role = "assistant" if item.get("role") == "assistant" else "user" if item.get("role") == "user" else "system"
+        for origin, parts in _runs(item, role):
+            last = self.drafts[-1] if self.drafts else None
+            if origin == "model" and last and last.role == "assistant" and (not last.has(Text) or last.has(ToolCall)):
+                last.parts += parts
+            else:
+                self.drafts.append(Draft(
+                    role=role, parts=parts, id=text(item.get("id")), timestamp=timestamp, origin=origin,
+                    model=model if role == "assistant" else None,
+                ))  # fmt: skip
+
+    def _assistant(self, part: Part, timestamp: str | None, model: str | None) -> None:
+        if not self.drafts or self.drafts[-1].role != "assistant" or (
+            isinstance(part, Thinking) and self.drafts[-1].has(Text) and not self.drafts[-1].has(ToolCall)
+        ):  # fmt: skip
+            self.drafts.append(Draft(role="assistant", timestamp=timestamp, model=model, origin="model"))
+        self.drafts[-1].parts.append(part)
+
+    def _result(self, part: ToolResult, timestamp: str | None) -> None:
+        if not self.drafts or self.drafts[-1].role != "tool":
+            self.drafts.append(Draft(role="tool", timestamp=timestamp, origin="tool"))
+        self.drafts[-1].parts.append(part)
+
+
+def children(drafts: Iterable[Draft]) -> tuple[str, ...]:
+    """The ids of the sub-agents that a conversation started (0.171: ``spawn_agent``)."""
+    spawned = {
+        part.id for draft in drafts for part in draft.parts if isinstance(part, ToolCall) and part.name == "spawn_agent"
+    }
+    texts = (
+        failure_text(part.parts)
+        for draft in drafts
+        for part in draft.parts
+        if isinstance(part, ToolResult) and part.call_id in spawned
+    )
+    found = (re.search(r'"agent_id"\s*:\s*"([^"]+)"', words) for words in texts)
+    return tuple(match[1] for match in found if match)
+
+
+def human_text(record: Record) -> str | None:
+    """The human's words in a rollout line, if it is one of theirs: what a list shows as the title."""
+    payload = table(record.get("payload"))
+    if record.get("type") != "response_item" or payload.get("role") != "user" or payload.get("type") != "message":
+        return None
+    words = (
+        part.text
+        for origin, parts in _runs(payload, "user")
+        if origin == "human"
+        for part in parts
+        if isinstance(part, Text)
+    )
+    return next(filter(str.strip, words), None)
+
+
+_FOLDER = re.compile(r"<environment_context>.*?<cwd>(.*?)</cwd>", re.DOTALL)
+
+
+def environment_folder(messages: Iterable[Message]) -> str | None:
+    """The project folder as the client told it to the model (the only place up to 0.29)."""
+    told = (_FOLDER.search(message.text) for message in messages if message.origin == "injected")
+    return next((match[1] for match in told if match), None)
+
+
+def environment_folder_of(record: Record) -> str | None:
+    """The same from one rollout line."""
+    payload = table(record.get("payload"))
+    runs = _runs(payload, "user") if payload.get("role") == "user" else ()
+    return environment_folder(Message(role="user", parts=tuple(parts), origin=origin) for origin, parts in runs)
+
+
+def _runs(item: Record, role: str) -> Iterator[tuple[Origin | None, list[Part]]]:
+    """The content of a message, in runs of one origin."""
+    content = item.get("content")
+    elements = [{"type": "input_text", "text": content}] if isinstance(content, str) else rows(content)
+    kinds = rows(table(item.get("internal_chat_message_metadata_passthrough")).get("content_item_kinds"))
+    kinds = kinds if len(kinds) == len(elements) else [None] * len(elements)
+    told = _without_image_tags(list(zip(map(table, elements), kinds, strict=True)))
+    parts = ((content_part(element), kind) for element, kind in told)
+    return by_origin((_origin(part, kind, role), part) for part, kind in parts)
+
+
+def _origin(part: Part, kind: Any, role: str) -> Origin | None:
+    if role == "assistant":
+        return "model"
+    words = part.text.lstrip() if isinstance(part, Text) else ""
+    if kind == "compaction.summary" or words.startswith(_SUMMARY):
+        return "summary"
+    if isinstance(kind, str):
+        return "human" if kind.startswith("user.") else "injected"
+    if _INJECTED.match(words) or (role == "system" and _DEVELOPER_TAG.match(words)):
+        return "injected"
+    return "human" if role == "user" else None
+
+
+def _without_image_tags(elements: list[tuple[Record, Any]]) -> Iterator[tuple[Record, Any]]:
+    """Without the text items that the client wraps around an image of the user's."""
+
+    def is_image(index: int) -> bool:
+        return 0 <= index < len(elements) and elements[index][0].get("type") == "input_image"
+
+    for index, (element, kind) in enumerate(elements):
+        words = str(element.get("text", ""))
+        opens = is_image(index + 1) and _IMAGE_OPEN.fullmatch(words)
+        closes = is_image(index - 1) and words == _IMAGE_CLOSE
+        if not (opens or closes):
+            yield element, kind
+
+
+def content_part(element: Record) -> Part:
+    """One element of a content list or of a structured output."""
+    kind = element.get("type")
+    if isinstance(element.get("text"), str):
+        return Text(text=element["text"])
+    url = element.get("image_url")
+    if kind == "input_image" and isinstance(url, str):
+        match = _DATA_URL.match(url)
+        if match:
+            return Image(media_type=match[1] or None, data=url[match.end() :])
+        return Image(location=url)
+    return Unknown(kind=str(kind), raw=element)
+
+
+def _reasoning(item: Record) -> Thinking:
+    said = [table(part).get("text") for part in (*rows(item.get("summary")), *rows(item.get("content")))]
+    return Thinking(
+        text="\n\n".join(part for part in said if isinstance(part, str)),
+        signature=text(item.get("encrypted_content")),
+        provider="openai",
+    )
+
+
+def _call(item: Record) -> ToolCall:
+    call_id = text(item.get("call_id")) or text(item.get("id")) or ""
+    if item.get("type") == "local_shell_call":
+        return ToolCall(id=call_id, name="shell", arguments=table(item.get("action")), kind="execute")
+    name = text(item.get("name")) or "unknown"
+    given = item.get("input") if item.get("type") == "custom_tool_call" else item.get("arguments")
+    namespace = text(item.get("namespace"))
+    return ToolCall(
+        id=call_id,
+        name=name,
+        arguments=_arguments(given) if item.get("type") == "function_call" else _raw(given),
+        kind=tool_kind(name),
+        meta={"codex": {"namespace": namespace}} if namespace else None,
+    )
+
+
+def _arguments(given: Any) -> Record | str:
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):
+            return given
+    return table(given) if isinstance(given, dict) or given is None else _raw(given)
+
+
+def _raw(given: Any) -> str:
+    return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+
+
+def _result(item: Record) -> ToolResult:
+    parts, code = _output(item.get("output"))
+    failed = bool(re.search(FAILURE, failure_text(parts))) if code is None else code != 0
+    return ToolResult(call_id=text(item.get("call_id")) or "", parts=parts, is_error=failed)
+
+
+def _output(given: Any) -> tuple[tuple[Part, ...], int | None]:
+    """The parts of an output, and the exit code where the output itself is an object that has one
+    (up to 0.55: a JSON text of ``output`` and ``metadata``)."""
+    value = given
+    if isinstance(given, str) and given.startswith('{"output"'):
+        with contextlib.suppress(ValueError, RecursionError):
+            value = json.loads(given)
+    if isinstance(value, dict) and set(table(value)) <= _UNWRAPPED and isinstance(table(value).get("output"), str):
+        code = table(table(value).get("metadata")).get("exit_code")
+        return (Text(text=table(value)["output"]),), code if isinstance(code, int) else None
+    if isinstance(given, list):
+        return tuple(content_part(table(element)) for element in rows(given)), None
+    return ((Text(text=_raw(given)),) if given not in (None, "") else ()), None
