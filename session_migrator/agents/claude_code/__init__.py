@@ -1,0 +1,23 @@
+"""Claude Code: one JSONL file a session under ``~/.claude/projects/<folder>/``."""
+
+from __future__ import annotations
+
+from ..spec import AgentSpec, Capabilities
+from . import client, reader, writer
+
+SPEC = AgentSpec(
+    id="claude-code",
+    names=("Claude Code", "claude"),
+    capabilities=Capabilities(thinking="native", provider="anthropic"),
+    locate=client.locate,
+    list=reader.list_sessions,
+    recognises=reader.recognises,
+    read=reader.read,
+    write=writer.write,
+    resume_command=client.resume_command,
+    model=client.model,
+    window=client.window,
+    trigger=client.trigger,
+    instructions=client.instructions,
+    overhead="claude-code",
+)

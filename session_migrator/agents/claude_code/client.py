@@ -1,0 +1,132 @@
+"""What the Claude Code client itself does: its home and folders, its windows, when it compacts.
+
+The windows, the trigger's constants and the aliases are those of Claude Code 2.1.332, 2026-11-29.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from pathlib import Path
+from typing import Any, cast
+
+from ...context_windows import Window, normalize
+
+VERSION = "2.1.332"
+
+_ALIASES = {
+    "opus": "claude-opus-5-5",
+    "best": "claude-opus-5-5",
+    "default": "claude-opus-5-5",
+    "sonnet": "claude-sonnet-5-5",
+    "haiku": "claude-haiku-5-5",
+    "fable": "claude-fable-5-2",
+}
+_DEFAULT_MODEL = "claude-opus-5-5"
+
+_SMALL, _LARGE = 200_000, 1_000_000
+# 200,000 whatever is asked for; 200,000 unless the id ends in [1m]; every other Claude model 1,000,000.
+_ALWAYS_SMALL = re.compile(r"claude-(?:haiku-4-5|opus-4(?:-[15])?)$")
+_SMALL_BY_DEFAULT = re.compile(r"claude-(?:sonnet-4(?:-[56])?|opus-4-6)$")
+_LARGE_SUFFIX = re.compile(r"\[[12]m\]$", re.IGNORECASE)
+
+# The client compacts at window - min(max_output, 20,000) - 13,000, and takes no window below 100,000.
+_REPLY_RESERVE, _MARGIN, _LEAST_WINDOW = 20_000, 13_000, 100_000
+_LONGEST_NAME = 200
+
+
+def locate(home: Path | None) -> Path:
+    """The home given, else $CLAUDE_CONFIG_DIR, else ~/.claude."""
+    return home or Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+
+
+def project_folder(home: Path, folder: Path) -> Path:
+    """Where the client keeps the sessions of a project: its real path, every UTF-16 unit outside
+    [A-Za-z0-9] a dash; a name over 200 is cut and a hash of the whole path (Java's) follows."""
+    path = os.fsencode(os.path.realpath(folder)).decode("utf-8", "surrogateescape")  # whatever the locale says
+    units = memoryview(path.encode("utf-16-le", "surrogatepass")).cast("H")
+    name = "".join(chr(unit) if unit < 128 and chr(unit).isalnum() else "-" for unit in units)
+    if len(name) > _LONGEST_NAME:
+        digest = 0
+        for unit in units:
+            digest = (digest * 31 + unit) & 0xFFFFFFFF
+        digest = abs(digest - 0x100000000 if digest & 0x80000000 else digest)
+        name = f"{name[:_LONGEST_NAME]}-{_base36(digest)}"
+    return home / "projects" / name
+
+
+def _base36(number: int) -> str:
+    digits = ""
+    while number or not digits:
+        number, digit = divmod(number, 36)
+        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
+    return digits
+
+
+def resume_command(session_id: str, home: Path | None, folder: Path) -> str:
+    """``cd FOLDER && claude --resume ID``, with CLAUDE_CONFIG_DIR where the home is not the default."""
+    variable = f"CLAUDE_CONFIG_DIR={shlex.quote(str(home))} " if home else ""
+    return f"cd {shlex.quote(str(folder))} && {variable}claude --resume {session_id}"
+
+
+def model(home: Path, folder: Path) -> tuple[str, str]:
+    """The model the client would start with here: ANTHROPIC_MODEL, then ``model`` of the project's and
+    the home's settings, then its default. Aliases (opus, sonnet, ...) are resolved."""
+    named, source = os.environ.get("ANTHROPIC_MODEL"), "ANTHROPIC_MODEL"
+    for path in _settings(home, folder):
+        if named:
+            break
+        named, source = _read(path).get("model"), str(path)
+    if not isinstance(named, str) or not named:
+        return _DEFAULT_MODEL, f"default of Claude Code {VERSION}"
+    base = _LARGE_SUFFIX.sub("", named)
+    return _ALIASES.get(base.lower(), base) + named[len(base) :], source
+
+
+def window(model_id: str, known: Window | None) -> Window | None:
+    """The window by the client's own catalogue; other known models get the 200,000 it assumes, at most."""
+    base = normalize(model_id)
+    if known is None or known.context is None:
+        return None
+    long = _LARGE_SUFFIX.search(model_id.strip())
+    small = not base.startswith("claude-") or _ALWAYS_SMALL.match(base) or (_SMALL_BY_DEFAULT.match(base) and not long)
+    allowed = _SMALL if small or os.environ.get("CLAUDE_CODE_DISABLE_1M_CONTEXT") else _LARGE
+    return Window(context=min(known.context, allowed), source="client")
+
+
+def trigger(seen: Window, home: Path, folder: Path) -> int | None:
+    """The size at which the client compacts by itself; ``CLAUDE_CODE_AUTO_COMPACT_WINDOW`` and
+    ``autoCompactEnabled: false`` of the settings are heeded."""
+    if seen.context is None or any(_read(path).get("autoCompactEnabled") is False for path in _settings(home, folder)):
+        return None
+    chosen = os.environ.get("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "")
+    context = min(seen.context, max(int(chosen), _LEAST_WINDOW)) if chosen.isdigit() else seen.context
+    usable = context - min(seen.max_output or _REPLY_RESERVE, _REPLY_RESERVE)
+    percent = os.environ.get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "")
+    share = usable * int(percent) // 100 if percent.isdigit() and 0 < int(percent) <= 100 else usable
+    return min(usable - _MARGIN, share)
+
+
+def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
+    """The CLAUDE.md files that go into the first request: the home's, and those of every folder down
+    to this one."""
+    found = [home / "CLAUDE.md"]
+    for place in reversed([folder, *folder.parents]):
+        found += [place / "CLAUDE.md", place / ".claude" / "CLAUDE.md", place / "CLAUDE.local.md"]
+    unique = dict.fromkeys(path.resolve() for path in found if path.is_file())
+    return tuple(unique)
+
+
+def _settings(home: Path, folder: Path) -> tuple[Path, ...]:
+    project = folder / ".claude"
+    return project / "settings.local.json", project / "settings.json", home / "settings.json"
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return cast(dict[str, Any], data) if isinstance(data, dict) else {}
