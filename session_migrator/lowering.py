@@ -1,0 +1,181 @@
+"""Making any session acceptable to one target, from its declared capabilities: the only place that
+repairs pairs, roles, ids, names and times. ``lower`` is idempotent."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from . import timestamps
+from .agents.spec import Capabilities
+from .losses import Loss, merged
+from .model import (
+    Compaction,
+    File,
+    Image,
+    Message,
+    Part,
+    Session,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Unknown,
+    failure_text,
+)  # fmt: skip
+from .pairing import paired
+from .tokens import images
+
+OPENER = "[The conversation before this point is not part of this session.]"
+SYSTEM_NOTE = "[System message of the source session]"
+ERROR_NOTE = "[error]"
+# Keys for what has no place of its own in the target's arguments.
+RAW_ARGUMENTS, TOOL_NAME = "_raw", "_tool"
+
+# Above these an image makes every later request of a session with many images fail (Messages API).
+_IMAGE_BYTES, _IMAGE_SIDE = 5_000_000, 2_000
+# By the first characters of their base64: some clients record a wrong media type.
+_IMAGE_TYPES = {"iVBORw0KGgo": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}
+
+
+def lower(session: Session, capabilities: Capabilities, now: str | None = None) -> tuple[Session, tuple[Loss, ...]]:
+    """The session as the target can hold it, and what that changed or left out.
+
+    What the source's client had added is left out (the target adds its own); every call gets exactly one
+    result, right after it; ids are unique, ids and names fit the target's patterns; no message is empty;
+    times never decrease and never pass ``now`` (default: the present).
+    """
+    losses: list[Loss] = []
+    kept = [message for message in session.messages if message.origin != "injected"]
+    if len(kept) < len(session.messages):
+        detail = "context that the source's client had added is not carried; the target adds its own"
+        losses += [Loss(kind="role", severity="info", detail=detail)] * (len(session.messages) - len(kept))
+    if session.children:
+        detail = "a sub-agent's own conversation is not carried; what it reported is"
+        losses += [Loss(kind="child_session", detail=detail)] * len(session.children)
+    messages, pair_losses = paired(kept, capabilities.id_pattern)
+    messages = list(_fitting(messages, capabilities, losses))
+    if messages and capabilities.first_role and messages[0].role != capabilities.first_role:
+        opener = Message(role=capabilities.first_role, parts=(Text(text=OPENER),), origin="summary")
+        messages.insert(0, opener)
+    messages = _timed(messages, session.created_at, now or timestamps.now(), losses)
+    return replace(session, messages=tuple(messages), children=()), merged([*pair_losses, *losses])
+
+
+def _fitting(messages: Sequence[Message], capabilities: Capabilities, losses: list[Loss]) -> Iterator[Message]:
+    """The messages whose parts the target can hold; none empty."""
+    for index, message in enumerate(messages):
+        found: list[Loss] = []
+        parts = tuple(fitted for part in message.parts for fitted in _fit(part, capabilities, found))
+        losses += [replace(loss, where=index) for loss in found]
+        if message.role == "system" and not capabilities.system and parts:
+            detail = "a system message is carried as a note of the user's"
+            losses.append(Loss(kind="role", severity="info", where=index, detail=detail))
+            message = replace(message, role="user", origin="summary")
+            parts = (Text(text=SYSTEM_NOTE), *parts)
+        if parts:
+            yield replace(message, parts=parts)
+
+
+def _fit(part: Part, capabilities: Capabilities, losses: list[Loss]) -> Iterator[Part]:
+    """One part in the target's terms: the same, another in its place, or nothing."""
+    match part:
+        case Text():
+            if part.text.strip():
+                yield part
+        case Thinking():
+            yield from _thinking(part, capabilities, losses)
+        case ToolCall():
+            yield _call(part, capabilities, losses)
+        case ToolResult():
+            inner = (fitted for given in part.parts for fitted in _fit(given, capabilities, losses))
+            yield _flagged(replace(part, parts=tuple(inner)), capabilities)
+        case Image():
+            yield _image(part, capabilities, losses)
+        case File():
+            losses.append(Loss(kind="file", detail="a file is carried as its name only"))
+            yield Text(text=f"[File not carried: {part.name or part.location or 'unnamed'}]")
+        case Compaction():
+            if part.summary.strip():
+                yield Text(text=part.summary)
+        case Unknown():
+            losses.append(Loss(kind="unknown_record", detail=f"{part.kind}: not understood, not carried"))
+
+
+def _thinking(part: Thinking, capabilities: Capabilities, losses: list[Loss]) -> Iterator[Part]:
+    """Reasoning goes back as it is only to the provider that signed it; elsewhere as a quotation."""
+    if capabilities.thinking == "native" and part.signature and part.provider == capabilities.provider:
+        yield part
+        return
+    if part.signature:
+        detail = "a signature or encrypted reasoning is valid for its own provider only and is not carried"
+        losses.append(Loss(kind="signature", severity="info", detail=detail))
+    if capabilities.thinking == "drop" or not part.text.strip():
+        if part.text.strip():
+            losses.append(Loss(kind="thinking", detail="reasoning is not carried"))
+        return
+    losses.append(Loss(kind="thinking", severity="info", detail="reasoning is carried as quoted text"))
+    quoted = "\n".join(f"> {line}".rstrip() for line in part.text.strip().splitlines())
+    yield Text(text=f"> [reasoning]\n{quoted}")
+
+
+def _call(part: ToolCall, capabilities: Capabilities, losses: list[Loss]) -> ToolCall:
+    arguments = part.arguments
+    if capabilities.object_arguments and isinstance(arguments, str):
+        arguments = {RAW_ARGUMENTS: arguments}
+    elif not capabilities.object_arguments and not isinstance(arguments, str) and set(arguments) == {RAW_ARGUMENTS}:
+        arguments = str(arguments[RAW_ARGUMENTS])
+    name = part.name
+    if not re.fullmatch(capabilities.name_pattern, name):
+        losses.append(Loss(kind="name", severity="info", detail="a tool name is changed to a valid one"))
+        stem = re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:48].strip("_") or "tool"
+        name = f"{stem}_{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+        if not isinstance(arguments, str):
+            arguments = {**arguments, TOOL_NAME: part.name}
+    return replace(part, name=name, arguments=arguments)
+
+
+def _flagged(part: ToolResult, capabilities: Capabilities) -> ToolResult:
+    """Where a result has no flag for failure, its text tells it, and nothing else does."""
+    if capabilities.error_pattern is None:
+        return part
+    if re.search(capabilities.error_pattern, failure_text(part.parts)):
+        return replace(part, is_error=True)
+    return replace(part, parts=(Text(text=ERROR_NOTE), *part.parts)) if part.is_error else part
+
+
+def _image(part: Image, capabilities: Capabilities, losses: list[Loss]) -> Part:
+    """The image where the target takes it, its media type put right; else a line that says what was there."""
+    if not capabilities.images:
+        problem = "the target takes no images"
+    elif part.data is None:
+        if part.location and part.location.startswith(("https://", "http://")):
+            return part
+        problem = "its bytes are not in the session"
+    else:
+        media_type = next((kind for start, kind in _IMAGE_TYPES.items() if part.data.startswith(start)), None)
+        pixels = images.size(part.data)
+        size = len(part.data) * 3 // 4
+        if media_type is None or pixels is None:
+            problem = "it is no PNG, JPEG, GIF or WebP image"
+        elif size > _IMAGE_BYTES or max(pixels) > _IMAGE_SIDE:
+            problem = f"it is too large ({pixels[0]} x {pixels[1]} pixels, {size:,} bytes)"
+        else:
+            return replace(part, media_type=media_type)
+    losses.append(Loss(kind="image", detail=f"an image is not carried: {problem}"))
+    return Text(text=f"[Image not carried: {problem}{'; ' + part.location if part.location else ''}]")
+
+
+def _timed(messages: list[Message], start: str | None, now: str, losses: list[Loss]) -> list[Message]:
+    timed: list[Message] = []
+    latest = ""
+    for index, message in enumerate(messages):
+        given = message.timestamp
+        latest = min(max(given or latest or start or now, latest), now)
+        if given and given != latest:
+            detail = "a time that went back or lay in the future is put right"
+            losses.append(Loss(kind="time", severity="info", where=index, detail=detail))
+        timed.append(message if given == latest else replace(message, timestamp=latest))
+    return timed
