@@ -1,0 +1,28 @@
+"""Compressors by name. A compressor is a value with one method; a module is imported when it is used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from .protocol import Compressed, Compressor
+
+if TYPE_CHECKING:
+    from .truncation import TruncationCompressor
+
+__all__ = ["COMPRESSORS", "Compressed", "Compressor", "TruncationCompressor", "get"]
+
+COMPRESSORS: dict[str, str] = {"truncation": "TruncationCompressor"}
+DEFAULT = "truncation"
+
+
+def get(name: str) -> Compressor:
+    """The compressor of that name. Raises KeyError where there is none."""
+    return __getattr__(COMPRESSORS[name])()
+
+
+def __getattr__(name: str) -> Any:
+    for module, attribute in COMPRESSORS.items():
+        if attribute == name:
+            return getattr(import_module(f".{module}", __name__), attribute)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

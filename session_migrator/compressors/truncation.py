@@ -1,0 +1,75 @@
+"""Truncation: the latest units whole, one note in the place of all that came before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import accumulate
+
+from ..errors import Refused
+from ..model import Message, Session, Text, goal
+from ..tokens import Counter
+from .protocol import Compressed
+from .units import units
+
+# The share of the budget that the preview of the earliest message may take.
+_PREVIEW_SHARE = 0.15
+
+
+class TruncationCompressor:
+    """Keeps whole units from the latest back, a contiguous end of the conversation, with a note at the top
+    that says how much was left out and how the conversation began. No dependencies, linear time."""
+
+    def compress(self, session: Session, budget: int, counter: Counter) -> Compressed:
+        """At most ``budget`` tokens by the counter's upper end. Raises Refused where the newest unit alone
+        is larger."""
+        if counter.session(session).high <= budget:
+            return Compressed(session=session)
+        grouped = units(session.messages)
+        sizes = [sum(counter.message(message).high for message in unit) for unit in grouped]
+        preview = _preview(goal(session.messages) or "", int(budget * _PREVIEW_SHARE), counter)
+        largest_note = _note(session, len(session.messages), sum(sizes), preview)
+        framing = counter.session(replace(session, messages=())).high
+        room = budget - framing - counter.message(largest_note).high
+        kept = sum(1 for total in accumulate(reversed(sizes)) if total <= room)
+        if not kept:
+            raise Refused(
+                f"the newest message alone takes {sizes[-1] if sizes else 0:,} tokens, the room is {max(room, 0):,}",
+                "choose a model with a larger window, or a larger --budget",
+            )
+        split = len(grouped) - kept
+        elided = _flat(grouped[:split])
+        note = replace(_note(session, len(elided), sum(sizes[:split]), preview), timestamp=elided[0].timestamp)
+        return Compressed(session=replace(session, messages=(note, *_flat(grouped[split:]))), elided=elided)
+
+
+def _flat(grouped: Sequence[tuple[Message, ...]]) -> tuple[Message, ...]:
+    return tuple(message for unit in grouped for message in unit)
+
+
+def _note(session: Session, count: int, size: int, preview: str) -> Message:
+    """The note in the place of ``count`` messages of about ``size`` tokens."""
+    words = (
+        f"[{count} earlier messages of this conversation (about {size:,} tokens) were left out to fit this model."
+        f" All of it is kept at its source: {session.agent}, session {session.id}.]"
+    )
+    if preview:
+        words += f"\nThe conversation began with:\n{preview}"
+    return Message(role="user", parts=(Text(text=words),), origin="summary")
+
+
+def _preview(words: str, limit: int, counter: Counter) -> str:
+    """The beginning of a text, quoted, within a limit of tokens; a mark where it is cut."""
+
+    def quoted(length: int) -> str:
+        cut = words if length >= len(words) else words[:length].rstrip() + " […]"
+        return "\n".join(f"> {line}" for line in cut.splitlines())
+
+    low, high = 0, min(len(words), limit * 8)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if counter.text(quoted(middle)).high <= limit:
+            low = middle
+        else:
+            high = middle - 1
+    return quoted(low) if low else ""

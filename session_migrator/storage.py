@@ -1,0 +1,132 @@
+"""What is kept between runs: JSON files, one folder a workspace, safe between processes.
+
+ROOT/workspaces/<name>-<hash>/workspace.json            the folder it stands for
+ROOT/workspaces/<name>-<hash>/<kind>/<key>.json         one document
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Generator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from .errors import NotFound, ReadError, UsageError
+from .files import make_folder, replace
+
+Document = dict[str, Any]
+
+_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
+
+
+class Store:
+    """All workspaces under one root: the folder given, else $SESSION_MIGRATOR_HOME, else ~/.session-migrator."""
+
+    def __init__(self, root: Path | str | None = None) -> None:
+        chosen = root or os.environ.get("SESSION_MIGRATOR_HOME") or Path.home() / ".session-migrator"
+        self.root = Path(chosen)
+
+    def workspace(self, folder: Path | str) -> Workspace:
+        """The workspace of a project folder. Two folders never share one: the name holds a hash of the real
+        path, and nothing of the path can lead outside the root."""
+        real = os.path.realpath(folder)
+        label = re.sub(r"[^A-Za-z0-9]+", "-", Path(real).name).strip("-")[:40] or "workspace"
+        digest = hashlib.sha256(real.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+        return Workspace(self.root / "workspaces" / f"{label}-{digest}", real)
+
+    def workspaces(self) -> list[Workspace]:
+        """Every workspace that holds something."""
+        found: list[Workspace] = []
+        for path in sorted((self.root / "workspaces").glob("*/workspace.json")):
+            with contextlib.suppress(ReadError, KeyError):
+                found.append(Workspace(path.parent, str(_load(path)["folder"])))
+        return found
+
+
+class Workspace:
+    """The documents of one project folder, by kind and key."""
+
+    def __init__(self, path: Path, folder: str) -> None:
+        self.path = path
+        self.folder = folder
+
+    def put(self, kind: str, key: str, document: Mapping[str, Any]) -> Path:
+        """Store a document, in place of an older one of that key. Raises UsageError (key), WriteError."""
+        return self.update(kind, key, lambda _: dict(document))
+
+    def add(self, kind: str, document: Mapping[str, Any]) -> str:
+        """Store a document under the sha256 of its content, and return that key."""
+        data = json.dumps(document, ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass")
+        key = hashlib.sha256(data).hexdigest()
+        self.put(kind, key, document)
+        return key
+
+    def update(self, kind: str, key: str, change: Callable[[Document | None], Document]) -> Path:
+        """Replace a document by what ``change`` makes of it (None where there is none yet). No other process
+        comes between the reading and the writing."""
+        path = self._file(kind, key)
+        with self._locked():
+            document = change(_load(path) if path.exists() else None)
+            replace(path, [json.dumps(document, ensure_ascii=True, indent=1).encode("ascii"), b"\n"])
+        return path
+
+    def get(self, kind: str, key: str) -> Document:
+        """A document. Raises NotFound, and ReadError where it is damaged."""
+        path = self._file(kind, key)
+        if not path.exists():
+            raise NotFound(f"no {kind} {key} in the workspace of {self.folder}", "see what there is with .keys()")
+        return _load(path)
+
+    def keys(self, kind: str) -> list[str]:
+        """The keys of a kind, sorted."""
+        return sorted(path.stem for path in (self.path / _checked(kind)).glob("*.json"))
+
+    def remove(self, kind: str, key: str) -> None:
+        """Remove a document, if it is there."""
+        with self._locked():
+            self._file(kind, key).unlink(missing_ok=True)
+
+    def _file(self, kind: str, key: str) -> Path:
+        return self.path / _checked(kind) / f"{_checked(key)}.json"
+
+    @contextlib.contextmanager
+    def _locked(self) -> Generator[None]:
+        make_folder(self.path)
+        with (self.path / ".lock").open("a+b") as lock:
+            _lock(lock.fileno())
+            named = self.path / "workspace.json"
+            if not named.exists():
+                replace(named, [json.dumps({"folder": self.folder}).encode("ascii"), b"\n"])
+            yield
+
+
+def _checked(name: str) -> str:
+    if not _KEY.fullmatch(name) or name.endswith("."):
+        raise UsageError(f"{name[:80]!r} cannot name a document", "use letters, digits, dot, dash and underscore")
+    return name
+
+
+def _load(path: Path) -> Document:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ReadError(f"{path} is damaged or cannot be read", "restore it, or remove it") from error
+    if not isinstance(document, dict):
+        raise ReadError(f"{path} is damaged: it is no JSON object", "restore it, or remove it")
+    return cast(Document, document)
+
+
+if os.name == "nt":
+    import msvcrt
+
+    def _lock(handle: int) -> None:
+        msvcrt.locking(handle, msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined]
+else:
+    import fcntl
+
+    def _lock(handle: int) -> None:
+        fcntl.flock(handle, fcntl.LOCK_EX)
