@@ -1,0 +1,443 @@
+"""Run the real clients without a network, against the stub LLM, and read what reached the model.
+
+Every run has a network namespace of its own with nothing but loopback, a HOME the caller names, an
+environment with fake keys only, and no standard input. ``config_dir`` puts a client's files into a
+folder of that name (``CODEX_HOME``, ``CLAUDE_CONFIG_DIR``) instead of ``~/.codex`` or ``~/.claude``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from stub import offered_tools
+
+HERE = Path(__file__).resolve().parent
+FOLDER = HERE.parents[1] / ".clients"
+VERSIONS: dict[str, dict[str, Any]] = tomllib.loads((HERE / "versions.toml").read_text(encoding="utf-8"))
+CLIENTS = ("codex", "claude-code")
+PORT = 8787  # each run has a namespace of its own, so it is always free
+KEY = "sk-ant-not-a-key"
+
+# How the texts begin that a client puts into a user's message by itself.
+CODEX_CONTEXT = ("# AGENTS.md instructions", "<environment_context>")
+CLAUDE_CONTEXT = "<system-reminder>"
+
+Request = dict[str, Any]
+Item = tuple[str, str, Any, str | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What one run of a client left: its exit code and output, and the requests the stub recorded."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+    requests: list[Request]
+
+
+# --- is it there -----------------------------------------------------------------------------------
+
+
+def binary(client: str, folder: Path | None = None) -> Path | None:
+    """The installed client's executable, or None."""
+    return next((folder or FOLDER).glob(VERSIONS[client]["binary"]), None)
+
+
+def installed_version(client: str, folder: Path | None = None) -> str | None:
+    """What the installed client says its version is, or None where it is not installed."""
+    path = binary(client, folder)
+    if path is None:
+        return None
+    with tempfile.TemporaryDirectory() as home:
+        command = [*(namespace() or []), str(path), "--version"]
+        env = environment(Path(home), Path(home))
+        run = subprocess.run(command, env=env, **_QUIET, timeout=60, check=True)
+    return re.search(r"\d+\.\d+\.\d+", run.stdout)[0]  # type: ignore[index]
+
+
+@cache
+def namespace() -> tuple[str, ...] | None:
+    """The command prefix that gives a process a network of loopback alone, or None if not permitted."""
+    prefix = ("unshare", "-n" if os.geteuid() == 0 else "-rn", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")
+    if not (shutil.which("unshare") and shutil.which("ip")):
+        return None
+    return prefix if subprocess.run([*prefix, "true"], **_QUIET, check=False).returncode == 0 else None
+
+
+@cache
+def available(client: str) -> str | None:
+    """None where the pinned client can be run here, else why not."""
+    wanted = VERSIONS[client]["version"]
+    if namespace() is None:
+        return "no network namespace is permitted"
+    found = installed_version(client)
+    if found is None:
+        return f"{client} {wanted} is not installed: make clients-install"
+    return None if found == wanted else f"{client} is {found}, not {wanted}: make clients-install"
+
+
+# --- running it ------------------------------------------------------------------------------------
+
+_QUIET: dict[str, Any] = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
+
+
+def environment(home: Path, tmp: Path, client: str = "", config_dir: Path | None = None) -> dict[str, str]:
+    """The whole environment of a client: nothing is inherited, the keys are fakes."""
+    base = {
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "HOME": str(home),
+        "TMPDIR": str(tmp),
+        "CLAUDE_CODE_TMPDIR": str(tmp),
+        "LANG": "C.UTF-8",
+        "TERM": "dumb",
+        "NO_COLOR": "1",
+    }
+    if client == "codex":
+        base |= {"STUB_KEY": KEY} | ({"CODEX_HOME": str(config_dir)} if config_dir else {})
+    if client == "claude-code":
+        base |= {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{PORT}", "ANTHROPIC_API_KEY": KEY}
+        base |= {"CLAUDE_CONFIG_DIR": str(config_dir)} if config_dir else {}
+        base |= dict.fromkeys(
+            (
+                "DISABLE_TELEMETRY",
+                "DISABLE_ERROR_REPORTING",
+                "DISABLE_AUTOUPDATER",
+                "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+                "CLAUDE_CODE_MAX_RETRIES",
+                "IS_SANDBOX",
+            ),
+            "1",
+        )
+    return base
+
+
+def write_client_config(
+    client: str, *, home: Path, cwd: Path, config_dir: Path | None = None, model: str | None = None
+) -> Path:
+    """Write the settings that point a client at the stub and trust ``cwd``; returns the file.
+
+    ``model``: Codex's, else the pinned one; Claude Code takes its model as an argument or uses its
+    default. What Claude Code itself noted in its file stays.
+    """
+    if client == "codex":
+        path = (config_dir or home / ".codex") / "config.toml"
+        model = model or VERSIONS[client]["model"]
+        # The terminal would ask once whether to go on to the newer model of the same line.
+        newer = "gpt-6-luna" if model.endswith("-luna") else "gpt-6-sol"
+        text = _CODEX_CONFIG.format(model=model, newer=newer, port=PORT, cwd=json.dumps(str(cwd)))
+    else:
+        path = (config_dir or home) / ".claude.json"
+        known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        projects = known.get("projects", {})
+        projects[str(cwd)] = projects.get(str(cwd), {}) | {"hasTrustDialogAccepted": True}
+        settings = {
+            "hasCompletedOnboarding": True,
+            "theme": "dark",
+            "lastOnboardingVersion": VERSIONS[client]["version"],
+            "projects": projects,
+            "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
+        }
+        text = json.dumps(known | settings)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+_CODEX_CONFIG = """\
+model = "{model}"
+model_provider = "stub"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+check_for_update_on_startup = false
+
+[analytics]
+enabled = false
+
+[model_providers.stub]
+name = "stub"
+base_url = "http://127.0.0.1:{port}/v1"
+env_key = "STUB_KEY"
+wire_api = "responses"
+request_max_retries = 0
+stream_max_retries = 0
+
+[projects.{cwd}]
+trust_level = "trusted"
+
+[notice.model_migrations]
+"{model}" = "{newer}"
+"""
+
+
+def make_project(path: Path, files: Mapping[str, str] | None = None) -> Path:
+    """A git repository with one commit, at its real path (clients name session folders after it)."""
+    path.mkdir(parents=True)
+    for name, text in (files or {"notes.txt": "hello\n"}).items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_text(text, encoding="utf-8")
+    git = ["git", "-C", str(path), "-c", "user.name=user", "-c", "user.email=user@example.com"]
+    env = {"PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+    for command in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "Start"]):
+        subprocess.run([*git, *command], env=env, check=True)
+    return path.resolve()
+
+
+def run_client(
+    client: str,
+    args: Sequence[str],
+    *,
+    home: Path,
+    cwd: Path,
+    script: Sequence[Mapping[str, Any]] = (),
+    config_dir: Path | None = None,
+    model: str | None = None,
+    env: Mapping[str, str] | None = None,
+    timeout: float = 120,
+) -> Run:
+    """Run a client to its end and collect what it sent. ``script``: the stub's steps (see ``stub``);
+    ``env`` is added to the client's own. Raises ``TimeoutExpired`` after ``timeout`` seconds; the
+    processes of the run are ended then."""
+    write_client_config(client, home=home, cwd=cwd, config_dir=config_dir, model=model)
+    with _stubbed(client, args, script) as stub:
+        with stub.start(cwd, stub.env(home, config_dir) | dict(env or {})) as process:
+            try:
+                stdout, stderr = process.communicate(timeout=timeout)
+            finally:
+                _end(process.pid)
+        return Run(returncode=process.returncode, stdout=stdout, stderr=stderr, requests=stub.requests())
+
+
+@dataclass(frozen=True, slots=True)
+class _Stubbed:
+    """A client beside a stub, in a namespace: the command, and the folder of the stub's files."""
+
+    client: str
+    command: list[str]
+    folder: Path
+
+    def env(self, home: Path, config_dir: Path | None) -> dict[str, str]:
+        return environment(home, self.folder, self.client, config_dir)
+
+    def start(self, cwd: Path, env: Mapping[str, str], stdin: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
+        pipe = subprocess.PIPE
+        options: dict[str, Any] = {"stdin": stdin, "stdout": pipe, "stderr": pipe, "text": True}
+        return subprocess.Popen(self.command, cwd=cwd, env=env, start_new_session=True, **options)
+
+    def requests(self) -> list[Request]:
+        with (self.folder / "record.jsonl").open(encoding="utf-8") as record:
+            return [json.loads(line) for line in record]
+
+
+@contextmanager
+def _stubbed(client: str, args: Sequence[str], script: Sequence[Mapping[str, Any]]) -> Iterator[_Stubbed]:
+    reason = available(client)
+    if reason is not None:
+        raise RuntimeError(reason)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        (folder / "script.json").write_text(json.dumps(list(script)), encoding="utf-8")
+        (folder / "record.jsonl").touch()
+        stub = [sys.executable, str(HERE / "stub.py"), "--port", str(PORT)]
+        stub += ["--script", str(folder / "script.json"), "--record", str(folder / "record.jsonl"), "--"]
+        yield _Stubbed(client, [*(namespace() or ()), *stub, str(binary(client)), *args], folder)
+
+
+def _end(leader: int) -> None:
+    """End what is left of a run: its own process group, never anything by name."""
+    with suppress(ProcessLookupError):
+        os.killpg(leader, signal.SIGKILL)
+
+
+def interact(
+    client: str,
+    args: Sequence[str],
+    keys: Sequence[tuple[str, str]],
+    *,
+    home: Path,
+    cwd: Path,
+    script: Sequence[Mapping[str, Any]] = (),
+    config_dir: Path | None = None,
+    model: str | None = None,
+    timeout: float = 30,
+) -> tuple[str, list[Request]]:
+    """Drive a client in a terminal of 140 x 40; returns the last screen's text and the requests.
+
+    ``keys``: pairs (regular expression to wait for on the screen, text to type then), the last one
+    usually with "" to type nothing. Needs pexpect and pyte. Raises ``TimeoutError`` with the screen
+    where an expected text does not appear.
+    """
+    import pexpect
+    import pyte
+
+    write_client_config(client, home=home, cwd=cwd, config_dir=config_dir, model=model)
+    screen = pyte.Screen(140, 40)
+    stream = pyte.Stream(screen)
+    with _stubbed(client, args, script) as stub:
+        env = stub.env(home, config_dir) | {"TERM": "xterm-256color"}
+        program, *arguments = stub.command
+        child = pexpect.spawn(program, arguments, cwd=str(cwd), env=env, dimensions=(40, 140), encoding="utf-8")
+
+        def read(seconds: float) -> str:
+            """The screen once the client has been silent for a while, at most ``seconds`` later."""
+            end = time.monotonic() + seconds
+            while time.monotonic() < end:
+                try:
+                    data = child.read_nonblocking(65536, timeout=0.5)
+                except (pexpect.TIMEOUT, pexpect.EOF):
+                    break
+                for query, answer in (("\x1b[6n", "\x1b[1;1R"), ("\x1b[c", "\x1b[?62;c")):
+                    if query in data:
+                        child.send(answer)
+                stream.feed(data)
+            return "\n".join(line.rstrip() for line in screen.display).strip()
+
+        try:
+            text = ""
+            for expected, typed in keys:
+                end = time.monotonic() + timeout
+                while not re.search(expected, text := read(1)):
+                    if time.monotonic() > end or not child.isalive():
+                        raise TimeoutError(f"{client} did not show {expected!r}:\n{text}")
+                child.send(typed)
+            return text, stub.requests()
+        finally:
+            _end(child.pid)
+            child.close()
+
+
+# --- what the client itself lists ------------------------------------------------------------------
+
+
+def list_sessions(client: str, *, home: Path, cwd: Path, config_dir: Path | None = None) -> str:
+    """What the client lists for ``cwd``, as text to search.
+
+    Codex: a line "id<TAB>name or preview<TAB>cwd" per thread, by its app server. Claude Code: the
+    screen of its interactive picker, which shows titles, no ids, and hides a session that ``claude -p``
+    has made or gone on with: list before such a run.
+    """
+    if client == "claude-code":
+        shown = r"Esc to close|No conversations found"
+        return interact(client, ["--resume"], [(shown, "")], home=home, cwd=cwd, config_dir=config_dir)[0]
+    write_client_config(client, home=home, cwd=cwd, config_dir=config_dir)
+    threads = _codex_threads(home, cwd, config_dir)
+    return "\n".join("\t".join((row["id"], row.get("name") or row["preview"], row["cwd"])) for row in threads)
+
+
+def _codex_threads(home: Path, cwd: Path, config_dir: Path | None) -> list[dict[str, Any]]:
+    """thread/list of ``codex app-server``; its defaults would hide exec's threads and other providers'."""
+    who = {"name": "harness", "version": "1"}
+    params = {"sourceKinds": ["cli", "exec", "vscode"], "modelProviders": [], "cwd": str(cwd)}
+    messages = (
+        {"id": 1, "method": "initialize", "params": {"clientInfo": who}},
+        {"method": "initialized"},
+        {"id": 2, "method": "thread/list", "params": params},
+    )
+    with (
+        _stubbed("codex", ["app-server"], ()) as stub,
+        stub.start(cwd, stub.env(home, config_dir), stdin=subprocess.PIPE) as process,
+    ):
+        assert process.stdin
+        assert process.stdout
+        try:
+            process.stdin.writelines(json.dumps(message) + "\n" for message in messages)
+            process.stdin.flush()
+            for line in process.stdout:
+                answer = json.loads(line)
+                if answer.get("id") == 2:
+                    return answer["result"]["data"]
+        finally:
+            _end(process.pid)
+    raise RuntimeError("codex app-server ended without an answer to thread/list")
+
+
+# --- what reached the model ------------------------------------------------------------------------
+
+
+def main_requests(client: str, requests: Sequence[Request], prompt: str | None = None) -> list[Request]:
+    """The requests of the conversation itself: those with tools and, where ``prompt`` is given, with
+    it as the last text of the user. The first one of a resumed run shows what was taken over."""
+    path = "/v1/responses" if client == "codex" else "/v1/messages"
+    found: list[Request] = []
+    for request in requests:
+        if request["path"].split("?")[0] == path and offered_tools(request["body"]):
+            said = [value for role, kind, value, _ in conversation(client, request) if (role, kind) == ("user", "text")]
+            if prompt is None or said[-1:] == [prompt]:
+                found.append(request)
+    return found
+
+
+def conversation(client: str, request: Request) -> list[Item]:
+    """The conversation in a recorded request, what the client itself put in left out.
+
+    Items (role, kind, value, call id), in order, one per part: role = user | assistant | tool; kind =
+    text (value: str), call (name, arguments as an object or free text), result (str), image (data or
+    URL), thinking (str).
+    """
+    return list(_codex_items(request["body"]) if client == "codex" else _claude_items(request["body"]))
+
+
+def _codex_items(body: dict[str, Any]) -> Iterator[Item]:
+    for item in body["input"]:
+        kind, call_id = item.get("type", "message"), item.get("call_id")
+        if kind == "message" and item["role"] in ("user", "assistant"):
+            for part in item["content"]:
+                if part["type"] == "input_image":
+                    yield item["role"], "image", _data(part["image_url"]), None
+                elif not part["text"].startswith(CODEX_CONTEXT):
+                    yield item["role"], "text", part["text"], None
+        elif kind == "reasoning":
+            yield "assistant", "thinking", "\n".join(part["text"] for part in item["summary"]), None
+        elif kind == "function_call":
+            yield "assistant", "call", (item["name"], json.loads(item["arguments"])), call_id
+        elif kind == "custom_tool_call":
+            yield "assistant", "call", (item["name"], item["input"]), call_id
+        elif kind in ("function_call_output", "custom_tool_call_output"):
+            yield from _result(item["output"], call_id)
+
+
+def _claude_items(body: dict[str, Any]) -> Iterator[Item]:
+    for message in body["messages"]:
+        role, content = message["role"], message["content"]
+        if role == "system":
+            continue
+        for part in [{"type": "text", "text": content}] if isinstance(content, str) else content:
+            if part["type"] == "text" and not part["text"].startswith(CLAUDE_CONTEXT):
+                yield role, "text", part["text"], None
+            elif part["type"] == "image":
+                yield role, "image", part["source"].get("data") or part["source"].get("url"), None
+            elif part["type"] == "thinking":
+                yield role, "thinking", part["thinking"], None
+            elif part["type"] == "tool_use":
+                yield role, "call", (part["name"], part["input"]), part["id"]
+            elif part["type"] == "tool_result":
+                yield from _result(part.get("content", ""), part["tool_use_id"])
+
+
+def _result(output: str | list[dict[str, Any]], call_id: str | None) -> Iterator[Item]:
+    """A tool's result: one text, and after it the images it holds."""
+    parts = [{"text": output}] if isinstance(output, str) else output
+    yield "tool", "result", "\n".join(part["text"] for part in parts if "text" in part), call_id
+    for part in parts:
+        if "image_url" in part or "source" in part:
+            yield "tool", "image", part["source"].get("data") if "source" in part else _data(part["image_url"]), call_id
+
+
+def _data(url: str) -> str:
+    """The base64 of a data URL; another URL as it is."""
+    return url.partition(";base64,")[2] or url
