@@ -1,0 +1,3 @@
+"""Tide tables for the terminal."""
+
+__version__ = "0.2.1"
