@@ -1,0 +1,252 @@
+"""The command line. Each command shows what the API returns; ``--json`` prints exactly its ``to_dict()``."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from . import __version__, agents
+from .errors import MigrationError
+from .jsondata import clean
+
+if TYPE_CHECKING:
+    from .decision import Decision
+    from .migration import History, Migration
+
+_AGENT = click.Choice(list(agents.AGENTS))
+_FOLDER = click.Path(path_type=Path)
+_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_from = click.option("--from", "source", type=_AGENT, help="The agent the session is of.")
+_from_home = click.option("--from-home", type=_FOLDER, help="The source's configuration folder.")
+_model = click.option("--model", help="The target model; default: the one the target is configured for.")
+_window = click.option("--window", type=click.IntRange(min=1), help="The model's context in tokens.")
+
+
+class _Group(click.Group):
+    """A group whose commands fail with one line of error, one line of remedy, and the error's exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except MigrationError as error:
+            _fail(str(error), error.remedy, error.exit_code)
+        except RecursionError:
+            _fail("the session's data is nested too deeply", "name another session", 1)
+
+
+def _fail(message: str, remedy: str, code: int) -> NoReturn:
+    lines = [f"error: {message}"] + ([f"try: {remedy}"] if remedy else [])
+    for line in lines:
+        click.echo(" ".join(_printable(line).split()), err=True)
+    sys.exit(code)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="session-migrator")
+def main() -> None:
+    """Move a conversation from one AI agent to another, sized to the target model's real window.
+
+    SESSION is an id, a unique prefix of one, a title, a file, or `latest`: the newest of this folder.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show a character is no reason to fail
+            stream.reconfigure(errors="backslashreplace")
+
+
+@main.command("agents")
+@_as_json
+def agents_command(as_json: bool) -> None:
+    """The agents, where they keep their sessions, and what can be done with them."""
+    rows = [_agent_row(agent) for agent in agents.AGENTS]
+    if as_json:
+        _print_json(rows)
+        return
+    for row in rows:
+        state = f"{row['sessions']} sessions in {row['home']}" if row["found"] else row["why"]
+        reach = "reads, writes" if row["writes"] else "reads"
+        click.echo(f"{row['agent']:<14}{reach:<15}{state}")
+
+
+def _agent_row(agent: str) -> dict[str, Any]:
+    spec = agents.get(agent)
+    home = spec.locate(None)
+    found = home.is_dir()
+    return {
+        "agent": spec.id, "home": str(home), "found": found,
+        "why": "its folder is here" if found else f"{home} does not exist",
+        "sessions": sum(1 for _ in spec.list(home)) if found else 0,
+        "reads": True, "writes": spec.write is not None,
+    }  # fmt: skip
+
+
+@main.command("list")
+@_from
+@_from_home
+@click.option("--cwd", type=_FOLDER, help="Sessions of this folder; default: the current one.")
+@click.option("--all", "everywhere", is_flag=True, help="Sessions of all folders.")
+@click.option("--limit", type=click.IntRange(min=1), help="At most so many.")
+@click.option("--count", is_flag=True, help="Count messages (reads every session).")
+@_as_json
+def list_command(
+    source: str | None, from_home: Path | None, cwd: Path | None, everywhere: bool, limit: int | None, count: bool,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """The sessions on this machine, the newest first."""
+    from itertools import islice
+
+    from .sessions import list_sessions
+
+    infos = islice(list_sessions(source, None if everywhere else cwd or Path.cwd(), from_home), limit)
+    rows: list[dict[str, Any]] = [
+        {**info.to_dict(), "messages": _count(info.agent, info.path) if count else None} for info in infos
+    ]
+    if as_json:
+        _print_json(rows)
+        return
+    for row in rows:
+        messages = f"{row['messages']:>6}  " if row["messages"] is not None else ""
+        title = " ".join(_printable(row["title"] or "").split())[:60]
+        click.echo(f"{row['agent']:<12}{row['id']:<38}{(row['updated_at'] or '')[:16]:<18}{messages}{title}")
+    if not rows:
+        click.echo("no sessions here; all of them: session-migrator list --all", err=True)
+
+
+def _count(agent: str, path: str | None) -> int | None:
+    try:
+        return len(agents.get(agent).read(Path(path or "")).session.messages)
+    except MigrationError:
+        return None
+
+
+@main.command()
+@click.argument("session")
+@_from
+@_from_home
+@click.option("--format", "form", type=click.Choice(["text", "markdown", "json", "messages"]), default="text")
+def show(session: str, source: str | None, from_home: Path | None, form: str) -> None:
+    """Print a session: as text, Markdown, the neutral JSON document, or an array of chat messages."""
+    from . import exporter
+    from .sessions import read
+
+    reading = read(session, source, from_home)
+    if form in ("json", "messages"):
+        _print_json(exporter.to_document(reading.session) if form == "json" else exporter.to_messages(reading.session))
+    else:
+        click.echo(exporter.to_markdown(reading.session) if form == "markdown" else exporter.to_text(reading.session))
+    for loss in reading.losses:
+        click.echo(f"{loss.severity}: {loss.detail}", err=True)
+
+
+@main.command()
+@click.argument("session")
+@_from
+@_from_home
+@click.option("--to", "agent", type=_AGENT, help="The target agent; without it and --model, every agent.")
+@_model
+@_window
+@_as_json
+def decide(
+    session: str, source: str | None, from_home: Path | None, agent: str | None, model: str | None,
+    window: int | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Tell whether a session fits a target, with the sum that leads there."""
+    from .migration import decide_for
+    from .sessions import read
+    from .target import inspect
+
+    found = read(session, source, from_home, other_than=agent).session
+    folder = Path(found.cwd) if found.cwd and Path(found.cwd).is_dir() else None
+    single = agent is not None or model is not None
+    rows: list[tuple[str | None, Decision]] = []
+    for name in [agent] if single else list(agents.AGENTS):
+        rows.append((name, decide_for(found, inspect(name, model=model, folder=folder, window=window))))
+    if as_json and single:
+        _print_json(rows[0][1].to_dict())
+    elif as_json:
+        _print_json([{"agent": name, **decided.to_dict()} for name, decided in rows])
+    else:
+        for name, decided in rows:
+            if not single:
+                click.echo(f"== {name}")
+            _show_decision(decided)
+
+
+@main.command()
+@click.argument("session")
+@click.option("--to", "agent", type=_AGENT, required=True, help="The target agent.")
+@_from
+@_model
+@click.option("--into", type=_FOLDER, help="The project folder to go on in; default: the session's own.")
+@click.option("--home", type=_FOLDER, help="The target's configuration folder.")
+@_from_home
+@click.option("--budget", type=int, help="Tokens for the session, at most.")
+@_window
+@click.option("--compressor", type=click.Choice(["truncation"]), default="truncation", show_default=True)
+@click.option(
+    "--history",
+    type=click.Choice(["live", "full", "auto"]),
+    default="live",
+    show_default=True,
+    help="What the source's model would see; all that was said before its compactions too; all where it fits.",
+)
+@click.option("--dry-run", is_flag=True, help="Show everything, write nothing.")
+@_as_json
+def migrate(
+    session: str, agent: str, source: str | None, model: str | None, into: Path | None, home: Path | None,
+    from_home: Path | None, budget: int | None, window: int | None, compressor: str, history: History, dry_run: bool,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Carry a session into another agent: as it is where it fits, else compressed."""
+    from . import migration
+
+    done = migration.migrate(
+        session, agent, model, into, agent=source, home=home, from_home=from_home, budget=budget, window=window,
+        compressor=compressor, history=history, dry_run=dry_run,
+    )  # fmt: skip
+    if as_json:
+        _print_json(done.to_dict())
+    else:
+        _show_migration(done)
+
+
+def _show_decision(decided: Decision) -> None:
+    for entry in decided.ledger:
+        click.echo(f"  {entry.name:<13}{entry.tokens:>11,}  {entry.why}")
+    verdict = "fits as it is" if decided.mode == "direct" else "does not fit as it is"
+    click.echo(f"{decided.mode}: {decided.tokens:,} tokens for a budget of {decided.budget:,}: it {verdict}")
+
+
+def _show_migration(done: Migration) -> None:
+    click.echo(f"{done.source['agent']} {done.source['session_id']} -> {done.target['agent']}")
+    _show_decision(done.decision)
+    if done.mode == "compress":
+        click.echo(f"kept:    {done.tokens_after:,} of {done.tokens_before:,} tokens")
+    for loss in done.losses:
+        click.echo(f"{'lost:' if loss.severity == 'lossy' else 'changed:':<9}{_printable(loss.detail)}")
+    for warning in done.warnings:
+        click.echo(f"note:    {_printable(warning)}")
+    if done.migration is None:
+        click.echo("dry run: nothing was written")
+        return
+    for path in done.target["paths"]:
+        click.echo(f"written: {path}")
+    click.echo(f"resume:  {done.target['resume']}")
+
+
+def _print_json(data: Any) -> None:
+    utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    click.echo(json.dumps(clean(data), ensure_ascii=not utf8, indent=2))
+
+
+def _printable(words: str) -> str:
+    """A text of someone else's, safe for a terminal: no control characters."""
+    return "".join(char if char.isprintable() or char == " " else " " for char in words)
+
+
+if __name__ == "__main__":
+    main()

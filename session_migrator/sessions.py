@@ -1,0 +1,105 @@
+"""Finding and reading sessions, whatever agent they are of: by id, prefix, title, file, or ``latest``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from . import agents, exporter
+from .agents import AgentSpec, Reading, jsonl
+from .errors import Ambiguous, FormatError, MigrationError, NoConversation, NotFound, ReadError, UsageError
+from .model import Session, SessionInfo
+
+LATEST = "latest"
+_HEAD_BYTES = 8192
+_SHOWN = 5
+
+
+def list_sessions(
+    agent: str | None = None, cwd: Path | str | None = None, home: Path | None = None
+) -> Iterator[SessionInfo]:
+    """The sessions on this machine, the newest first: of one agent or of all, of one folder or of all.
+
+    ``home`` is the agent's own configuration folder, where it is not the default. Raises NotFound (agent).
+    """
+    specs = [agents.get(agent)] if agent else agents.all_agents()
+    found = (info for spec in specs for info in spec.list(spec.locate(home)))
+    place = os.path.realpath(cwd) if cwd is not None else None
+    kept = [info for info in found if place is None or (info.cwd and os.path.realpath(info.cwd) == place)]
+    return iter(sorted(kept, key=lambda info: info.updated_at or "", reverse=True))
+
+
+def read_session(ref: str | Path, agent: str | None = None) -> Session:
+    """Read the session that ``ref`` names: an id, a unique prefix of one, a title, a file, or ``latest``.
+
+    Raises ReadError, FormatError, NoConversation, NotFound, Ambiguous.
+    """
+    return read(ref, agent).session
+
+
+def read(ref: str | Path, agent: str | None = None, home: Path | None = None, other_than: str | None = None) -> Reading:
+    """As ``read_session``, with the reader's losses. ``latest`` is the newest of the current folder, from
+    another agent than ``other_than`` unless ``agent`` names one."""
+    path = Path(ref).expanduser()
+    if path.is_file():
+        return _read_file(path.absolute(), agent)
+    if isinstance(ref, Path) or os.sep in ref or path.suffix in (".json", ".jsonl"):
+        problem = "is a folder" if path.is_dir() else "does not exist"
+        raise ReadError(f"{path} {problem}", "name a session file, or an id (session-migrator list --all)")
+    info = find(ref, agent, home, other_than)
+    return agents.get(info.agent).read(Path(info.path or ""))
+
+
+def find(ref: str, agent: str | None = None, home: Path | None = None, other_than: str | None = None) -> SessionInfo:
+    """The session of that id, unique prefix or title, or the latest. Raises NotFound, Ambiguous."""
+    if ref == LATEST:
+        here = list_sessions(agent, Path.cwd(), home)
+        info = next((info for info in here if agent or info.agent != other_than), None)
+        if info is None:
+            raise NotFound("no session of this folder was found", "see all with: session-migrator list --all")
+        return info
+    if not ref.strip():
+        raise UsageError("a session must be named", "see all with: session-migrator list --all")
+    everything = list(list_sessions(agent, None, home))
+    for matches in (
+        [info for info in everything if info.id == ref],
+        [info for info in everything if info.id.startswith(ref)],
+        [info for info in everything if (info.title or "").strip().casefold() == ref.strip().casefold()],
+    ):
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            raise Ambiguous(f"{ref!r} fits {len(matches)} sessions", f"one of: {_names(matches)}")
+    raise NotFound(f"no session is called {ref!r}", "see all with: session-migrator list --all")
+
+
+def _names(found: Iterable[SessionInfo]) -> str:
+    rows = [f"{info.id} ({info.agent})" for info in found]
+    return ", ".join(rows[:_SHOWN]) + (", ..." if len(rows) > _SHOWN else "")
+
+
+def _read_file(path: Path, agent: str | None) -> Reading:
+    """A session file of the agent named, else of the one that recognises it, else a JSON document or an
+    array of chat messages."""
+    if agent:
+        return agents.get(agent).read(path)
+    head = jsonl.head(path, _HEAD_BYTES)
+    if not head.strip(b"\0 \t\r\n"):
+        raise NoConversation(f"{path} is empty", "name another session (session-migrator list --all)")
+    spec = _recognise(head)
+    if spec:
+        return spec.read(path)
+    try:
+        return Reading(session=exporter.from_json(path.read_bytes()))
+    except NoConversation:
+        raise
+    except MigrationError as error:
+        raise FormatError(
+            f"the format of {path} is not recognised ({error})",
+            f"name its agent with --from ({', '.join(agents.AGENTS)}), or give an array of chat messages",
+        ) from error
+
+
+def _recognise(head: bytes) -> AgentSpec | None:
+    return next((spec for spec in agents.all_agents() if spec.recognises(head)), None)
