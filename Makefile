@@ -1,0 +1,49 @@
+# Everything is installed into .venv and .clients, both inside this folder.
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+DEMO := .demo
+EXAMPLE := $(wildcard examples/codex-home/sessions/*/*/*/rollout-*T18-13-15-*.jsonl)
+MIGRATE = $(BIN)/session-migrator migrate $(EXAMPLE) --to claude-code \
+	--model claude-opus-5-5 --home $(DEMO)/claude-home --into $(DEMO)/project
+
+.PHONY: run test check clients clients-install clean
+
+run: .venv/run
+	@mkdir -p $(DEMO)/project
+	@echo "--- a recorded Codex session, into a model that it fits:"
+	@SESSION_MIGRATOR_HOME=$(DEMO)/store $(MIGRATE)
+	@echo
+	@echo "--- the same session, within 3,000 tokens:"
+	@SESSION_MIGRATOR_HOME=$(DEMO)/store $(MIGRATE) --budget 3000
+
+test: .venv/dev
+	$(BIN)/python -m pytest
+
+check: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/lint-imports
+
+clients-install: .venv/dev
+	$(BIN)/python tests/clients/install.py
+
+clients: clients-install
+	SESSION_MIGRATOR_CLIENTS=required $(BIN)/python -m pytest tests/clients
+
+clean:
+	rm -rf .venv .clients $(DEMO)
+
+.venv/python:
+	@test -n "$(PYTHON)" || { echo "error: Python 3.11 or newer is needed"; echo "try: make PYTHON=/path/to/python3.11"; exit 2; }
+	$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/run: .venv/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+.venv/dev: .venv/run
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
