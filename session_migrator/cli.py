@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -195,23 +196,57 @@ def decide(
     help="What the source's model would see; all that was said before its compactions too; all where it fits.",
 )
 @click.option("--dry-run", is_flag=True, help="Show everything, write nothing.")
+@click.option("--again", is_flag=True, help="Migrate even where just this was done before.")
+@click.option("--run", "start", is_flag=True, help="Start the target with the session.")
 @_as_json
 def migrate(
     session: str, agent: str, source: str | None, model: str | None, into: Path | None, home: Path | None,
     from_home: Path | None, budget: int | None, window: int | None, compressor: str, history: History, dry_run: bool,
-    as_json: bool,
+    again: bool, start: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Carry a session into another agent: as it is where it fits, else compressed."""
     from . import migration
 
     done = migration.migrate(
         session, agent, model, into, agent=source, home=home, from_home=from_home, budget=budget, window=window,
-        compressor=compressor, history=history, dry_run=dry_run,
+        compressor=compressor, history=history, dry_run=dry_run, again=again,
     )  # fmt: skip
     if as_json:
         _print_json(done.to_dict())
     else:
         _show_migration(done)
+    if start and done.target["resume"]:
+        sys.stdout.flush()
+        sys.exit(subprocess.run(done.target["resume"], shell=True, check=False).returncode)
+
+
+@main.command("migrations")
+@_as_json
+def migrations_command(as_json: bool) -> None:
+    """What was migrated, the newest first."""
+    from .migrations import listing
+    from .storage import Store
+
+    rows = listing(Store())
+    if as_json:
+        _print_json(rows)
+        return
+    for row in rows:
+        ends = f"{row['source']['agent']} {row['source']['session_id'][:8]} -> {row['target']['agent']}"
+        sizes = f"{row['tokens_before']:,} -> {row['tokens_after']:,} tokens, {len(row['losses'])} losses"
+        click.echo(f"{row['migration']:<14}{row['created_at'][:16]:<18}{_printable(ends):<44}{row['mode']:<10}{sizes}")
+
+
+@main.command()
+@click.argument("migration")
+def undo(migration: str) -> None:
+    """Take back what a migration wrote, that and nothing else."""
+    from .migrations import undo as take_back
+    from .storage import Store
+
+    done = take_back(Store(), migration)
+    for path in done["written"]["paths"]:
+        click.echo(f"removed: {path}")
 
 
 def _show_decision(decided: Decision) -> None:

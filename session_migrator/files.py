@@ -10,20 +10,45 @@ from pathlib import Path
 
 from .errors import Refused, WriteError
 
+_PREFIX, _SUFFIX = ".session-migrator-", ".tmp"
 
-def make_folder(folder: Path) -> None:
-    """Make a folder and its missing parents, each 0700. Raises WriteError."""
+
+def make_folder(folder: Path) -> tuple[str, ...]:
+    """Make a folder and its missing parents, each 0700; those that were made, the innermost first. Raises
+    WriteError."""
+    made: list[str] = []
     try:
         for parent in (*reversed(folder.parents), folder):
             if not parent.is_dir():
                 parent.mkdir(mode=0o700, exist_ok=True)
+                made.insert(0, str(parent))
     except OSError as error:
+        remove_empty(made)
         raise _cannot(folder, error) from error
+    return tuple(made)
 
 
-def write_new(path: Path, chunks: Iterable[bytes]) -> None:
-    """Write a file that must not exist yet, 0600: a temporary file beside it, fsync, then one
-    link to the final name. Raises Refused where the name is taken, WriteError where it fails."""
+def remove_empty(folders: Iterable[str]) -> None:
+    """Remove folders of our own making, as long as nobody else has put something there."""
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            Path(folder).rmdir()
+
+
+def write_new(path: Path, chunks: Iterable[bytes]) -> tuple[str, ...]:
+    """Write a file that must not exist yet, 0600: a temporary file beside it, fsync, then one link to the final
+    name. Returns the folders that were made for it. Raises Refused where the name is taken, WriteError where it
+    fails; then nothing is left."""
+    folders = make_folder(path.parent)
+    try:
+        _publish(path, chunks)
+    except BaseException:
+        remove_empty(folders)
+        raise
+    return folders
+
+
+def _publish(path: Path, chunks: Iterable[bytes]) -> None:
     temporary = _write_temporary(path, chunks)
     try:
         os.link(temporary, path)
@@ -39,6 +64,7 @@ def write_new(path: Path, chunks: Iterable[bytes]) -> None:
 
 def replace(path: Path, chunks: Iterable[bytes]) -> None:
     """Write a file of our own, 0600, in the place of an older version. Raises WriteError."""
+    make_folder(path.parent)
     temporary = _write_temporary(path, chunks)
     try:
         temporary.replace(path)
@@ -65,25 +91,29 @@ def append_line(path: Path, line: bytes) -> None:
 
 
 def remove_line(path: Path, line: bytes) -> bool:
-    """Take a line out of a file, every other byte staying as it is; whether it was there. Raises WriteError."""
+    """Take a line out of a file, every other byte staying as it is; whether it was there. A file that holds
+    nothing else goes. Raises WriteError."""
     try:
-        lines = path.read_bytes().splitlines(keepends=True)
+        with path.open("rb") as file:
+            lines = file.readlines()
         mode = path.stat().st_mode
     except OSError:
         return False
     if line not in lines:
         return False
-    lines.reverse()
-    lines.remove(line)
-    replace(path, reversed(lines))
+    del lines[len(lines) - 1 - lines[::-1].index(line)]
+    if not lines:
+        path.unlink()
+        return True
+    replace(path, lines)
     path.chmod(mode)
     return True
 
 
 def _write_temporary(path: Path, chunks: Iterable[bytes]) -> Path:
-    make_folder(path.parent)
+    _sweep(path.parent)
     try:
-        handle, name = tempfile.mkstemp(prefix=".session-migrator-", suffix=".tmp", dir=path.parent)
+        handle, name = tempfile.mkstemp(prefix=f"{_PREFIX}{os.getpid()}-", suffix=_SUFFIX, dir=path.parent)
     except OSError as error:
         raise _cannot(path, error) from error
     try:
@@ -98,6 +128,26 @@ def _write_temporary(path: Path, chunks: Iterable[bytes]) -> Path:
             raise _cannot(path, error) from error
         raise
     return Path(name)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove the temporary files of runs that were ended in the middle of a write."""
+    for left in folder.glob(f"{_PREFIX}*{_SUFFIX}"):
+        owner = left.name[len(_PREFIX) :].split("-")[0]
+        if not owner.isdigit() or not _alive(int(owner)):
+            left.unlink(missing_ok=True)
+
+
+def _alive(process: int) -> bool:
+    if os.name == "nt":  # there os.kill ends the process it asks about
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _sync_folder(folder: Path) -> None:

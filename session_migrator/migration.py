@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import secrets
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from . import agents, compressors, decision, sessions, timestamps, tokens
+from . import agents, compressors, decision, migrations, sessions, timestamps, tokens
 from .agents import AgentSpec, Capabilities, Reading, Written
 from .comparison import difference
 from .compressors import Compressed
 from .decision import LEAST_BUDGET, Decision, Target
 from .errors import MigrationError, Refused, UsageError, WriteError
 from .exporter import to_document
-from .files import remove_line
 from .losses import Loss, merged
 from .lowering import lower
 from .model import Session, Value, full_history, goal, headline
-from .storage import Store
+from .storage import Document, Store, Workspace
 from .target import inspect
 from .tokens import Counter
 
@@ -60,16 +60,17 @@ def decide_for(session: Session, target: Target) -> Decision:
 
 def migrate(
     ref: str | Path | Session, to: str, model: str | None = None, into: Path | str | None = None, *,
-    agent: str | None = None, home: Path | None = None, from_home: Path | None = None, budget: int | None = None,
+    agent: str | None = None, home: Path | str | None = None, from_home: Path | str | None = None, budget: int | None = None,
     window: int | None = None, compressor: str = compressors.DEFAULT, history: History = "live", dry_run: bool = False,
-    store: Store | None = None,
+    again: bool = False, store: Store | None = None,
 ) -> Migration:  # fmt: skip
     """Carry a session into another agent, as it is where it fits, else compressed.
 
     ``ref`` is a session or what ``read_session`` takes (``agent`` and ``from_home`` narrow the search);
     ``to`` the target agent, ``home`` its configuration folder, ``into`` the project folder (default: the
     source's). ``budget`` and ``window`` in tokens. ``history``: what the source's own model would see (live), all
-    that was said before its compactions too (full), or the latter where it fits (auto). Raises MigrationError's
+    that was said before its compactions too (full), or the latter where it fits (auto). The same
+    migration twice is done once: the second answers with the first, unless ``again``. Raises MigrationError's
     kinds; whatever is raised, nothing of the result is left behind.
     """
     spec = agents.get(to)
@@ -77,13 +78,18 @@ def migrate(
         raise UsageError(f"sessions of {spec.names[0]} cannot be written", f"one of: {', '.join(writable())}")
     if budget is not None and budget < LEAST_BUDGET:
         raise UsageError(f"a budget of {budget:,} tokens is too small", f"give at least {LEAST_BUDGET:,}")
-    reading = Reading(session=ref) if isinstance(ref, Session) else sessions.read(ref, agent, from_home, other_than=to)
-    folder = _folder(reading.session, into)
-    home = spec.locate(home).absolute()
+    started = time.time()
+    if isinstance(ref, Session):
+        reading = Reading(session=ref)
+    else:
+        reading = sessions.read(ref, agent, Path(from_home) if from_home else None, other_than=to)
+    session = reading.session
+    folder = _folder(session, into)
+    home = spec.locate(Path(home) if home else None).absolute()
     target = inspect(to, model=model, home=home, folder=folder, window=window, limit=budget)
     counter = tokens.counter(target.model)
 
-    lowered, losses, decided = _decided(reading.session, history, spec.capabilities, target, counter)
+    lowered, losses, decided = _decided(session, history, spec.capabilities, target, counter)
     if decided.budget <= 0:
         raise Refused(
             f"nothing fits: {target.model} in {spec.names[0]} leaves {decided.budget:,} tokens for a session",
@@ -92,20 +98,33 @@ def migrate(
     result = Compressed(session=lowered)
     if decided.mode == "compress":
         result = _compressed(lowered, compressor, decided.budget, counter, spec.capabilities)
-    after = counter.session(result.session).high
-
-    migration = Migration(
+    planned = Migration(
         migration=None,
-        source={"agent": reading.session.agent, "session_id": reading.session.id, "path": reading.session.source},
+        source={"agent": session.agent, "session_id": session.id, "path": session.source},
         target={"agent": to, "session_id": None, "paths": [], "resume": None},
         mode=decided.mode,
         tokens_before=decided.tokens,
-        tokens_after=after,
+        tokens_after=counter.session(result.session).high,
         decision=decided,
         losses=merged([*reading.losses, *losses]),
-        warnings=tuple(_warnings(target, model, decided, result)),
+        warnings=(*_warnings(target, model, decided, result), *_growing(session, started)),
     )
-    return migration if dry_run else _carry_out(migration, spec, result, home, folder, store or Store())
+    if dry_run:
+        return planned
+    options = {
+        "to": to, "home": str(home), "folder": str(folder), "model": target.model, "window": window, "budget": budget,
+        "compressor": compressor, "history": history, "form": "session",
+    }  # fmt: skip
+    made = migrations.lineage(session, options)
+    workspace = (store or Store()).workspace(folder)
+    with workspace.locked():
+        same, last = migrations.before(workspace, made)
+        if same and not again:
+            return _answered(planned, same)
+        if last:
+            warning = f"the source has changed since migration {last['migration']}; this is a new one"
+            planned = replace(planned, warnings=(*planned.warnings, warning))
+        return _carry_out(planned, spec, result, home, folder, workspace, made)
 
 
 def writable() -> list[str]:
@@ -162,37 +181,41 @@ def _compressed(lowered: Session, name: str, budget: int, counter: Counter, capa
 
 
 def _carry_out(
-    planned: Migration, spec: AgentSpec, result: Compressed, home: Path, folder: Path, store: Store
-) -> Migration:
+    planned: Migration, spec: AgentSpec, result: Compressed, home: Path, folder: Path, workspace: Workspace,
+    made: migrations.Lineage,
+) -> Migration:  # fmt: skip
     """Store the originals of what was left out, write, read back and compare, record. Whatever fails after
     the write, what was written is taken back."""
     assert spec.write is not None
-    workspace = store.workspace(folder)
     record: dict[str, Any] = {"created_at": timestamps.now(), "folder": str(folder)}
     if result.elided:
         record["originals"] = workspace.add("originals", to_document(replace(result.session, messages=result.elided)))
     written = spec.write(result.session, home, folder)
     try:
         _verify(spec, written, result.session)
-        target = {
-            **planned.target,
-            "session_id": written.session_id,
-            "paths": list(written.paths),
-            "resume": written.resume,
-        }
-        done = replace(planned, migration=secrets.token_hex(6), target=target)
-        workspace.put("migrations", str(done.migration), {**done.to_dict(), **record, "written": written.to_dict()})
+        target = {"session_id": written.session_id, "paths": list(written.paths), "resume": written.resume}
+        done = replace(planned, migration=secrets.token_hex(6), target={**planned.target, **target})
+        migrations.record(workspace, made, {**done.to_dict(), **record, "written": written.to_dict()})
     except BaseException:
-        _take_back(written)
+        migrations.take_back(written)
         raise
     return done
 
 
-def _take_back(written: Written) -> None:
-    for path in written.paths:
-        Path(path).unlink(missing_ok=True)
-    for added in written.appended:
-        remove_line(Path(added.path), added.line.encode("utf-8"))
+def _answered(planned: Migration, earlier: Document) -> Migration:
+    """The migration that did just this before, in the place of another."""
+    warning = f"this was done before, as migration {earlier['migration']}; nothing was written (--again makes another)"
+    return replace(
+        planned, migration=earlier["migration"], target=earlier["target"], warnings=(*planned.warnings, warning)
+    )
+
+
+def _growing(session: Session, started: float) -> list[str]:
+    """A warning where the source's file was written to while it was read."""
+    path = Path(session.source) if session.source else None
+    if path is None or not path.exists() or path.stat().st_mtime < started:
+        return []
+    return ["the source was being written while it was read: what came after the start is not in the result"]
 
 
 def _verify(spec: AgentSpec, written: Written, session: Session) -> None:

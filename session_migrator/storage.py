@@ -53,6 +53,7 @@ class Workspace:
     def __init__(self, path: Path, folder: str) -> None:
         self.path = path
         self.folder = folder
+        self._held = False
 
     def put(self, kind: str, key: str, document: Mapping[str, Any]) -> Path:
         """Store a document, in place of an older one of that key. Raises UsageError (key), WriteError."""
@@ -69,7 +70,7 @@ class Workspace:
         """Replace a document by what ``change`` makes of it (None where there is none yet). No other process
         comes between the reading and the writing."""
         path = self._file(kind, key)
-        with self._locked():
+        with self.locked():
             document = change(_load(path) if path.exists() else None)
             replace(path, [json.dumps(document, ensure_ascii=True, indent=1).encode("ascii"), b"\n"])
         return path
@@ -87,21 +88,29 @@ class Workspace:
 
     def remove(self, kind: str, key: str) -> None:
         """Remove a document, if it is there."""
-        with self._locked():
+        with self.locked():
             self._file(kind, key).unlink(missing_ok=True)
 
     def _file(self, kind: str, key: str) -> Path:
         return self.path / _checked(kind) / f"{_checked(key)}.json"
 
     @contextlib.contextmanager
-    def _locked(self) -> Generator[None]:
+    def locked(self) -> Generator[None]:
+        """Hold the workspace against other processes; what is done with it meanwhile comes in between nothing."""
+        if self._held:
+            yield
+            return
         make_folder(self.path)
         with (self.path / ".lock").open("a+b") as lock:
             _lock(lock.fileno())
-            named = self.path / "workspace.json"
-            if not named.exists():
-                replace(named, [json.dumps({"folder": self.folder}).encode("ascii"), b"\n"])
-            yield
+            self._held = True
+            try:
+                named = self.path / "workspace.json"
+                if not named.exists():
+                    replace(named, [json.dumps({"folder": self.folder}).encode("ascii"), b"\n"])
+                yield
+            finally:
+                self._held = False
 
 
 def _checked(name: str) -> str:

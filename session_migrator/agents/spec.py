@@ -52,12 +52,13 @@ class Appended(Value):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written(Value):
     """A session as written: every file that was made (absolute paths, the session's own first), every line that
-    was added to a file of others, and how to go on from it."""
+    was added to a file of others, every folder that was made (the innermost first), and how to go on from it."""
 
     session_id: str
     paths: tuple[str, ...]
     resume: str
     appended: tuple[Appended, ...] = ()
+    folders: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

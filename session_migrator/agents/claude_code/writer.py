@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import timestamps
-from ...files import make_folder, write_new
+from ...files import write_new
 from ...model import (
     Compaction,
     File,
@@ -33,12 +33,12 @@ def write(session: Session, home: Path, folder: Path) -> Written:
     """Write a lowered session as a new one of the project in ``folder``. Raises WriteError, Refused."""
     session_id = str(uuid.uuid4())
     path = client.project_folder(home, folder) / f"{session_id}.jsonl"
-    make_folder(path.parent)
-    write_new(path, map(dump, records(session, session_id, str(folder.resolve()))))
+    folders = write_new(path, map(dump, records(session, session_id, str(folder.resolve()))))
     default = client.locate(None)
     return Written(
         session_id=session_id,
         paths=(str(path),),
+        folders=folders,
         resume=client.resume_command(session_id, None if home == default else home, folder),
     )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import timestamps
-from ...files import append_line, write_new
+from ...files import append_line, remove_empty, write_new
 from ...model import (
     Compaction,
     File,
@@ -39,17 +39,23 @@ def write(session: Session, home: Path, folder: Path) -> Written:
     start = session.created_at or timestamps.now()
     local = timestamps.to_datetime(start).astimezone()  # the client names files by this machine's time
     path = home / "sessions" / f"{local:%Y/%m/%d}" / f"rollout-{local:%Y-%m-%dT%H-%M-%S}-{session_id}.jsonl"
-    write_new(path, map(dump, records(session, session_id, str(folder), start)))
+    folders = write_new(path, map(dump, records(session, session_id, str(folder), start)))
     appended: tuple[Appended, ...] = ()
     if session.title:
         line = {"id": session_id, "thread_name": session.title, "updated_at": session.updated_at or start}
         index = home / "session_index.jsonl"
-        append_line(index, dump(line))
+        try:
+            append_line(index, dump(line))
+        except BaseException:
+            path.unlink()
+            remove_empty(folders)
+            raise
         appended = (Appended(path=str(index), line=dump(line).decode("utf-8")),)
     return Written(
         session_id=session_id,
         paths=(str(path),),
         appended=appended,
+        folders=folders,
         resume=client.resume_command(session_id, None if home == client.locate(None) else home, folder),
     )
 

@@ -1,0 +1,134 @@
+"""The ledger of migrations: what was done, found again by what it was made of, and taken back.
+
+In a workspace of the store: ``migrations/<id>`` is one migration's record, ``lineages/<key>`` what became of one
+source under one set of options, by the digest of the source's content.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .agents.spec import Appended, Written
+from .errors import NotFound, ReadError, Refused
+from .files import remove_empty, remove_line
+from .model import Session, Value
+from .storage import Document, Store, Workspace
+
+RECORDS, LINEAGES = "migrations", "lineages"
+_LISTED = ("migration", "created_at", "source", "target", "mode", "tokens_before", "tokens_after", "losses")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lineage(Value):
+    """What identifies a migration: ``key`` the source and everything that changes what is written, ``content``
+    the digest of what the source held."""
+
+    key: str
+    content: str
+
+
+def lineage(session: Session, options: Mapping[str, Any]) -> Lineage:
+    """The lineage of a session under these options (JSON values)."""
+    source = {"agent": session.agent, "id": session.id, **options}
+    key = hashlib.sha256(json.dumps(source, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
+    content = hashlib.sha256()
+    for part in (session.messages, session.earlier):
+        for message in part:
+            content.update(json.dumps(message.to_dict()).encode("ascii"))
+        content.update(b"|")
+    content.update(json.dumps([session.title, session.git, session.created_at]).encode("ascii"))
+    return Lineage(key=key, content=content.hexdigest())
+
+
+def before(workspace: Workspace, wanted: Lineage) -> tuple[Document | None, Document | None]:
+    """The record of the migration that did just this and whose result is still there, and that of the last one
+    which did it with another content of the source."""
+    try:
+        known = workspace.get(LINEAGES, wanted.key)
+    except NotFound:
+        return None, None
+    same = _record(workspace, known["by_content"].get(wanted.content))
+    last = _record(workspace, known["last"])
+    there = same is not None and all(Path(path).exists() for path in same["written"]["paths"])
+    return same if there else None, last if known["last"] != known["by_content"].get(wanted.content) else None
+
+
+def record(workspace: Workspace, made: Lineage, document: Document) -> None:
+    """Keep the record of a migration, with the digests of its files, and make it findable."""
+    document["lineage"] = made.to_dict()
+    document["digests"] = {path: _digest(Path(path)) for path in document["written"]["paths"]}
+    workspace.put(RECORDS, document["migration"], document)
+
+    def known(old: Document | None) -> Document:
+        contents = {**(old or {}).get("by_content", {}), made.content: document["migration"]}
+        return {"by_content": contents, "last": document["migration"]}
+
+    workspace.update(LINEAGES, made.key, known)
+
+
+def listing(store: Store) -> list[Document]:
+    """Every migration, the newest first."""
+    rows = [{key: row.get(key) for key in _LISTED} for _, row in _records(store)]
+    return sorted(rows, key=lambda row: str(row["created_at"]), reverse=True)
+
+
+def undo(store: Store, migration: str) -> Document:
+    """Take back what a migration wrote, that and nothing else; its record. Raises NotFound, and Refused where the
+    migrated session has been continued since."""
+    found = [(place, row) for place, row in _records(store) if str(row.get("migration")).startswith(migration)]
+    if len(found) != 1 or not migration:
+        problem = f"{migration!r} fits {len(found)} migrations" if found else f"no migration is called {migration!r}"
+        raise NotFound(problem, "see them with: session-migrator migrations")
+    workspace, row = found[0]
+    with workspace.locked():
+        for path, digest in row["digests"].items():
+            if Path(path).exists() and _digest(Path(path)) != digest:
+                raise Refused(f"the session was continued since: {path} has changed", "nothing was taken back")
+        take_back(_written(row["written"]))
+        workspace.remove(RECORDS, row["migration"])
+    return row
+
+
+def take_back(written: Written) -> None:
+    """Remove the files, the lines and the folders that a write made, where they are still there."""
+    for path in written.paths:
+        Path(path).unlink(missing_ok=True)
+    for added in written.appended:
+        remove_line(Path(added.path), added.line.encode("utf-8"))
+    remove_empty(written.folders)
+
+
+def _written(data: Mapping[str, Any]) -> Written:
+    return Written(
+        session_id=data["session_id"],
+        paths=tuple(data["paths"]),
+        resume=data["resume"],
+        appended=tuple(Appended(**line) for line in data["appended"]),
+        folders=tuple(data["folders"]),
+    )
+
+
+def _records(store: Store) -> Iterator[tuple[Workspace, Document]]:
+    for workspace in store.workspaces():
+        for key in workspace.keys(RECORDS):
+            row = _record(workspace, key)
+            if row is not None:
+                yield workspace, row
+
+
+def _record(workspace: Workspace, key: str | None) -> Document | None:
+    """A record, or None where there is none or it is damaged."""
+    with contextlib.suppress(NotFound, ReadError):
+        return workspace.get(RECORDS, key) if key else None
+    return None
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
