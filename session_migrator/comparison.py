@@ -2,40 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
 from typing import Any
 
 from .jsondata import clean
-from .model import Compaction, Message, Part, Text, ToolResult
-
-_SIDE = ("meta", "kind")
+from .model import Compaction, Image, Message, Part, Text, Thinking, ToolCall, ToolResult
 
 
-def comparable(messages: Sequence[Message]) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Roles and parts in order, neighbours of one role joined (every client joins them when it sends),
-    without provider-tagged extras. Calls and results keep their ids, so pairs are compared too."""
-    runs: list[tuple[str, list[dict[str, Any]]]] = []
+def comparable(messages: Iterable[Message]) -> Iterator[tuple[str, Any]]:
+    """Every part with its role, in order, without provider-tagged extras. Where one message of a role ends and
+    the next begins does not count: every client joins them when it sends. Calls and results keep their ids, so
+    pairs are compared too."""
     for message in messages:
-        if not runs or runs[-1][0] != message.role:
-            runs.append((message.role, []))
-        runs[-1][1].extend(map(_bare, message.parts))
-    return runs
+        for part in message.parts:
+            yield message.role, _bare(part)
 
 
-def _bare(part: Part) -> dict[str, Any]:
-    part = Text(text=part.summary) if isinstance(part, Compaction) else part
-    data = {key: value for key, value in part.to_dict().items() if key not in _SIDE}
-    if isinstance(part, ToolResult):
-        data["parts"] = list(map(_bare, part.parts))
-    return clean(data)
+def _bare(part: Part) -> Any:
+    match part:
+        case Text(text=text) | Compaction(summary=text):
+            return "text", text
+        case Thinking():
+            return part.type, part.text, part.signature
+        case ToolCall():
+            return part.type, part.id, part.name, part.arguments
+        case ToolResult():
+            return part.type, part.call_id, part.is_error, tuple(map(_bare, part.parts))
+        case Image():
+            return part.type, part.media_type, part.data, part.location
+        case _:
+            return part.type, part.to_dict()
 
 
-def difference(expected: Sequence[Message], found: Sequence[Message]) -> str | None:
-    """Where two conversations differ first, in one sentence that quotes nothing of them; None if nowhere."""
-    wanted, got = comparable(expected), comparable(found)
-    if wanted == got:
-        return None
-    for index, (one, other) in enumerate(zip(wanted, got, strict=False)):
-        if one != other:
-            return f"turn {index + 1} of {len(wanted)} ({one[0]}, {len(one[1])} parts) reads back as another"
-    return f"{len(wanted)} turns were written, {len(got)} read back"
+def difference(expected: Iterable[Message], found: Iterable[Message]) -> str | None:
+    """Where two conversations differ first, in one sentence that quotes nothing of them; None if nowhere. Lone
+    surrogates, which no file can hold, do not count."""
+    for place, (one, other) in enumerate(zip_longest(comparable(expected), comparable(found)), start=1):
+        if other is None:
+            return f"it ends before part {place}"
+        if one is None:
+            return f"there is more after part {place - 1}"
+        if one != other and clean(list(one)) != clean(list(other)):
+            return f"part {place} ({one[0]}, {one[1][0]}) reads back as another"
+    return None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from .errors import Refused, WriteError
@@ -65,13 +66,31 @@ def _publish(path: Path, chunks: Iterable[bytes]) -> None:
 def replace(path: Path, chunks: Iterable[bytes]) -> None:
     """Write a file of our own, 0600, in the place of an older version. Raises WriteError."""
     make_folder(path.parent)
-    temporary = _write_temporary(path, chunks)
+    _put(_write_temporary(path, chunks), path)
+
+
+def _put(temporary: Path, path: Path) -> None:
     try:
         temporary.replace(path)
         _sync_folder(path.parent)
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise _cannot(path, error) from error
+
+
+def replace_by_digest(folder: Path, suffix: str, chunks: Iterable[bytes]) -> str:
+    """Write a file of our own that is named by the sha256 of its content, which is returned. Raises WriteError."""
+    digest = hashlib.sha256()
+
+    def passed() -> Iterator[bytes]:
+        for chunk in chunks:
+            digest.update(chunk)
+            yield chunk
+
+    make_folder(folder)
+    temporary = _write_temporary(folder / "new", passed())
+    _put(temporary, folder / f"{digest.hexdigest()}{suffix}")
+    return digest.hexdigest()
 
 
 def append_line(path: Path, line: bytes) -> None:

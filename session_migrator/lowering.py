@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from . import timestamps
@@ -26,6 +26,7 @@ from .model import (
     failure_text,
 )  # fmt: skip
 from .pairing import paired
+from .sequences import collect
 from .tokens import images
 
 OPENER = "[The conversation before this point is not part of this session.]"
@@ -48,24 +49,24 @@ def lower(session: Session, capabilities: Capabilities, now: str | None = None) 
     times never decrease and never pass ``now`` (default: the present).
     """
     losses: list[Loss] = []
-    kept = [message for message in session.messages if message.origin != "injected"]
-    if len(kept) < len(session.messages):
-        detail = "context that the source's client had added is not carried; the target adds its own"
-        losses += [Loss(kind="role", severity="info", detail=detail)] * (len(session.messages) - len(kept))
     if session.children:
         detail = "a sub-agent's own conversation is not carried; what it reported is"
         losses += [Loss(kind="child_session", detail=detail)] * len(session.children)
-    messages, pair_losses = paired(kept, capabilities.id_pattern)
-    messages = list(_fitting(messages, capabilities, losses))
-    if messages and capabilities.first_role and messages[0].role != capabilities.first_role:
-        opener = Message(role=capabilities.first_role, parts=(Text(text=OPENER),), origin="summary")
-        messages.insert(0, opener)
-    messages = _timed(messages, session.created_at, now or timestamps.now(), losses)
-    return replace(session, messages=tuple(messages), children=()), merged([*pair_losses, *losses])
+    messages = _fitting(paired(session.messages, capabilities.id_pattern, losses), capabilities, losses)
+    messages = _timed(_opened(messages, capabilities), session.created_at, now or timestamps.now(), losses)
+    return replace(session, messages=collect(messages), children=()), merged(losses)
 
 
-def _fitting(messages: Sequence[Message], capabilities: Capabilities, losses: list[Loss]) -> Iterator[Message]:
-    """The messages whose parts the target can hold; none empty."""
+def _opened(messages: Iterable[Message], capabilities: Capabilities) -> Iterator[Message]:
+    """The messages from one of the role the target starts with."""
+    for index, message in enumerate(messages):
+        if not index and capabilities.first_role not in (None, message.role):
+            yield Message(role=capabilities.first_role or "user", parts=(Text(text=OPENER),), origin="summary")
+        yield message
+
+
+def _fitting(messages: Iterable[Message], capabilities: Capabilities, losses: list[Loss]) -> Iterator[Message]:
+    """The messages whose parts the target can hold."""
     for index, message in enumerate(messages):
         found: list[Loss] = []
         parts = tuple(fitted for part in message.parts for fitted in _fit(part, capabilities, found))
@@ -168,8 +169,7 @@ def _image(part: Image, capabilities: Capabilities, losses: list[Loss]) -> Part:
     return Text(text=f"[Image not carried: {problem}{'; ' + part.location if part.location else ''}]")
 
 
-def _timed(messages: list[Message], start: str | None, now: str, losses: list[Loss]) -> list[Message]:
-    timed: list[Message] = []
+def _timed(messages: Iterable[Message], start: str | None, now: str, losses: list[Loss]) -> Iterator[Message]:
     latest = ""
     for index, message in enumerate(messages):
         given = message.timestamp
@@ -177,5 +177,4 @@ def _timed(messages: list[Message], start: str | None, now: str, losses: list[Lo
         if given and given != latest:
             detail = "a time that went back or lay in the future is put right"
             losses.append(Loss(kind="time", severity="info", where=index, detail=detail))
-        timed.append(message if given == latest else replace(message, timestamp=latest))
-    return timed
+        yield message if given == latest else replace(message, timestamp=latest)

@@ -14,10 +14,11 @@ from .comparison import difference
 from .compressors import Compressed
 from .decision import LEAST_BUDGET, Decision, Target
 from .errors import MigrationError, Refused, UsageError, WriteError
-from .exporter import to_document
+from .exporter import dump
 from .losses import Loss, merged
 from .lowering import lower
-from .model import Session, Value, full_history, goal, headline
+from .model import Session, Value, goal, headline
+from .sequences import full_history
 from .storage import Document, Store, Workspace
 from .target import inspect
 from .tokens import Counter
@@ -60,9 +61,9 @@ def decide_for(session: Session, target: Target) -> Decision:
 
 def migrate(
     ref: str | Path | Session, to: str, model: str | None = None, into: Path | str | None = None, *,
-    agent: str | None = None, home: Path | str | None = None, from_home: Path | str | None = None, budget: int | None = None,
-    window: int | None = None, compressor: str = compressors.DEFAULT, history: History = "live", dry_run: bool = False,
-    again: bool = False, store: Store | None = None,
+    agent: str | None = None, home: Path | str | None = None, from_home: Path | str | None = None,
+    budget: int | None = None, window: int | None = None, compressor: str = compressors.DEFAULT,
+    history: History = "live", dry_run: bool = False, again: bool = False, store: Store | None = None,
 ) -> Migration:  # fmt: skip
     """Carry a session into another agent, as it is where it fits, else compressed.
 
@@ -189,7 +190,7 @@ def _carry_out(
     assert spec.write is not None
     record: dict[str, Any] = {"created_at": timestamps.now(), "folder": str(folder)}
     if result.elided:
-        record["originals"] = workspace.add("originals", to_document(replace(result.session, messages=result.elided)))
+        record["originals"] = workspace.add("originals", dump(replace(result.session, messages=result.elided)))
     written = spec.write(result.session, home, folder)
     try:
         _verify(spec, written, result.session)

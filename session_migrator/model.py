@@ -8,7 +8,8 @@ as text. What a reader does not understand becomes ``Unknown`` and is carried al
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any, ClassVar, Literal, cast
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -26,13 +27,31 @@ class Value:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as JSON-ready data: values nested as dicts, sequences as lists."""
-        data = {field.name: _plain(getattr(self, field.name)) for field in fields(cast(Any, self))}
+        data = {name: _plain(getattr(self, name)) for name in _names(type(self))}
         if data.get("meta", ...) is None:
             del data["meta"]
         return data
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as its class and its fields: a good deal faster than what dataclasses do."""
+        return _rebuilt, (type(self), *(getattr(self, name) for name in _names(type(self))))
+
+
+@cache
+def _names(cls: type[Any]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(cls))
+
+
+def _rebuilt(cls: type[Any], *values: Any) -> Any:
+    made = object.__new__(cls)
+    for name, value in zip(_names(cls), values, strict=True):
+        object.__setattr__(made, name, value)
+    return made
+
 
 def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, (str, int, float)):
+        return value
     if isinstance(value, Value):
         return value.to_dict()
     if isinstance(value, Mapping):
@@ -221,13 +240,6 @@ class SessionInfo(Value):
 
 REPLACED = "replaced"
 """The key of ``Session.extra`` that says how many of the first live messages stand in for ``earlier``."""
-
-
-def full_history(session: Session) -> Session:
-    """The session with its own compactions undone: all that was said, nothing that stands in for it."""
-    replaced = int((session.extra or {}).get(REPLACED) or 0) if session.earlier else 0
-    messages = (*session.earlier, *session.messages[replaced:])
-    return replace(session, messages=messages, earlier=(), extra={**(session.extra or {}), REPLACED: 0})
 
 
 def goal(messages: Sequence[Message]) -> str | None:

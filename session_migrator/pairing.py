@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from .losses import Loss
@@ -25,22 +25,26 @@ class _Matches:
     surplus: list[Place] = field(default_factory=list[Place])
 
 
-def paired(messages: Sequence[Message], id_pattern: str) -> tuple[list[Message], list[Loss]]:
-    """The messages with every call answered once, results in the calls' order, and what that took.
+def paired(messages: Sequence[Message], id_pattern: str, losses: list[Loss]) -> Iterator[Message]:
+    """The messages with every call answered once, results in the calls' order; what that took goes to ``losses``.
+    Messages that the source's client had put in are left out: the target adds its own.
 
     Ids that recur are paired by order, the first open call first, and made unique; ids that do not match
     ``id_pattern`` in full are mapped to ones that do. A call without a result is closed as interrupted, a
     second result is left out, a result without a call becomes a note.
     """
     matches = _match(messages)
-    losses = [
+    losses += [
         Loss(kind="tool_pair", where=index, detail="a second result of one call is left out")
         for index, _ in matches.surplus
     ]
-    result: list[Message] = []
     used: set[str] = set()
     uses: dict[str, int] = defaultdict(int)
     for index, message in enumerate(messages):
+        if message.origin == "injected":
+            detail = "context that the source's client had added is not carried; the target adds its own"
+            losses.append(Loss(kind="role", severity="info", detail=detail))
+            continue
         kept: list[Part] = []
         answers: list[ToolResult] = []
         first: Message | None = None
@@ -69,14 +73,13 @@ def paired(messages: Sequence[Message], id_pattern: str) -> tuple[list[Message],
                 kept += [Text(text=ORPHAN), *part.parts]
         if kept:
             role = "assistant" if answers else "user" if message.role == "tool" else message.role
-            result.append(replace(message, role=role, parts=tuple(kept)))
+            yield replace(message, role=role, parts=tuple(kept))
         if answers:
             stamp = first or message
-            result.append(Message(
+            yield Message(
                 role="tool", parts=tuple(answers), origin="tool", timestamp=stamp.timestamp,
                 id=first.id if first else None,
-            ))  # fmt: skip
-    return result, losses
+            )  # fmt: skip
 
 
 def _match(messages: Sequence[Message]) -> _Matches:
@@ -86,7 +89,7 @@ def _match(messages: Sequence[Message]) -> _Matches:
     early: dict[str, deque[Place]] = defaultdict(deque)
     seen: set[str] = set()
     for index, message in enumerate(messages):
-        for number, part in enumerate(message.parts):
+        for number, part in enumerate(message.parts if message.origin != "injected" else ()):
             place = (index, number)
             if isinstance(part, ToolCall):
                 seen.add(part.id)

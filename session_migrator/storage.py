@@ -11,12 +11,12 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
 from .errors import NotFound, ReadError, UsageError
-from .files import make_folder, replace
+from .files import make_folder, replace, replace_by_digest
 
 Document = dict[str, Any]
 
@@ -59,12 +59,10 @@ class Workspace:
         """Store a document, in place of an older one of that key. Raises UsageError (key), WriteError."""
         return self.update(kind, key, lambda _: dict(document))
 
-    def add(self, kind: str, document: Mapping[str, Any]) -> str:
-        """Store a document under the sha256 of its content, and return that key."""
-        data = json.dumps(document, ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass")
-        key = hashlib.sha256(data).hexdigest()
-        self.put(kind, key, document)
-        return key
+    def add(self, kind: str, chunks: Iterable[bytes]) -> str:
+        """Store a JSON document, given as the pieces of its text, under the sha256 of that text; its key."""
+        with self.locked():
+            return replace_by_digest(self.path / _checked(kind), ".json", chunks)
 
     def update(self, kind: str, key: str, change: Callable[[Document | None], Document]) -> Path:
         """Replace a document by what ``change`` makes of it (None where there is none yet). No other process

@@ -256,7 +256,7 @@ def sample() -> Session:
 def test_what_is_written_reads_back_the_same(tmp_path: Path, project: Path) -> None:
     written = writer.write(sample(), tmp_path / "claude", project)
     session = reader.read(Path(written.paths[0])).session
-    assert comparable(session.messages) == comparable(sample().messages)
+    assert list(comparable(session.messages)) == list(comparable(sample().messages))
     assert (session.id, session.title, session.cwd) == (written.session_id, "A name", str(project))
     assert session.git == {"branch": "main"}
     assert [m.timestamp for m in session.messages] == [m.timestamp for m in sample().messages]

@@ -236,7 +236,7 @@ def test_what_reads_back_otherwise_is_taken_back_and_the_error_says_where(
 
     records = writer.records
     monkeypatch.setattr(writer, "records", other)
-    with pytest.raises(WriteError, match="turns were written"):
+    with pytest.raises(WriteError, match="it ends before part"):
         carry()
     assert not (tmp_path / "claude-code").exists()
 

@@ -8,7 +8,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
@@ -17,26 +17,58 @@ from ..jsondata import clean
 
 Record = dict[str, Any]
 
-# Lines that may hold what cannot be written again: surrogates, NaN or infinity, deep nesting.
-_SUSPECT = re.compile(rb"\\u[dD][89a-fA-F]|NaN|Infinity|(?:[\[{][^\[\]{}]*+){200}")
+# Nesting so deep that writing it again would fail.
+_DEEP = re.compile(rb"(?:[\[{][^\[\]{}]*+){200}")
+_MANY_BRACKETS = 200
 HEAD_BYTES = 64 * 1024
 
 
 class Line(NamedTuple):
-    """A line of a file: its number from 1, and its record; None where it is no JSON object."""
+    """A line of a file: its number from 1, its record (None where it is no JSON object), and where it lies, as
+    the offset and the length in bytes."""
 
     number: int
     record: Record | None
+    offset: int = 0
+    length: int = 0
 
 
 def parse(raw: bytes) -> Record | None:
     """One line as an object, or None. Padding of NUL bytes is taken off (a file system that lost power pads
     with them). Lone surrogates, which no UTF-8 file can hold, become U+FFFD, numbers that are none null."""
     try:
-        value = json.loads(raw.strip(b"\0 \t\r\n").decode("utf-8", "replace"), strict=False)
-        return cast(Record, clean(value) if _SUSPECT.search(raw) else value) if isinstance(value, dict) else None
+        value = _decoded(raw)
     except (ValueError, RecursionError, FormatError):
         return None
+    return cast(Record, value) if isinstance(value, dict) else None
+
+
+def _decoded(raw: bytes) -> Any:
+    try:
+        value = _DECODER.decode(raw.decode("utf-8"))
+    except ValueError:
+        value = _DECODER.decode(raw.strip(b"\0 \t\r\n").decode("utf-8", "replace"))
+    return clean(value) if _is_suspect(raw) else value
+
+
+def _finite(digits: str) -> float | None:
+    number = float(digits)
+    return number if math.isfinite(number) else None
+
+
+def _nothing(_: str) -> None:
+    """In the place of NaN and Infinity, which are no JSON."""
+
+
+# Control characters inside strings are taken as they are: some clients do not escape them.
+_DECODER = json.JSONDecoder(strict=False, parse_float=_finite, parse_constant=_nothing)
+
+
+def _is_suspect(raw: bytes) -> bool:
+    """Whether a line may hold lone surrogates or deep nesting."""
+    if b"\\u" in raw and (b"\\ud" in raw or b"\\uD" in raw):
+        return True
+    return raw.count(b"[") + raw.count(b"{") > _MANY_BRACKETS and bool(_DEEP.search(raw))
 
 
 def lines(path: Path, limit: int | None = None) -> Iterator[Line]:
@@ -51,18 +83,32 @@ def lines(path: Path, limit: int | None = None) -> Iterator[Line]:
         if not size:
             raise NoConversation(f"{path} is empty", "name another session (session-migrator list --all)")
         hole: int | None = None
+        offset = 0
         for number, raw in enumerate(file, start=1):
             if left <= 0:
                 return
             left -= len(raw)
+            start, offset = offset, offset + len(raw)
             raw = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
-            if raw.strip(b"\0 \t\r\n"):
+            if raw[:1] == b"{" or raw.strip(b"\0 \t\r\n"):
                 if hole:
                     yield Line(hole, None)
                     hole = None
-                yield Line(number, parse(raw))
+                yield Line(number, parse(raw), start, offset - start)
             elif b"\0" in raw:  # a line of NUL bytes may have been a record; at the end of a file it is padding
                 hole = number
+
+
+@contextlib.contextmanager
+def records_of(path: Path) -> Generator[Callable[[int, int], Record]]:
+    """A function that reads again the record at an offset, of a length. Raises ReadError."""
+    with _opened(path) as (file, _):
+
+        def load(offset: int, length: int) -> Record:
+            file.seek(offset)
+            return parse(file.read(length).removeprefix(b"\xef\xbb\xbf")) or {}
+
+        yield load
 
 
 def head(path: Path, size: int) -> bytes:
@@ -129,8 +175,14 @@ def rows(value: Any) -> list[Any]:
 
 def dump(record: Record) -> bytes:
     """A record as one line. U+2028, U+2029 and U+0085 are escaped: some readers split lines there."""
-    line = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+    text = _ENCODER.encode(record)
     for char in "\u2028\u2029\x85":
-        if char in line:
-            line = line.replace(char, f"\\u{ord(char):04x}")
-    return clean(line).encode("utf-8") + b"\n"
+        if char in text:
+            text = text.replace(char, f"\\u{ord(char):04x}")
+    try:
+        return text.encode("utf-8") + b"\n"
+    except UnicodeEncodeError:
+        return clean(text).encode("utf-8") + b"\n"
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,7 +15,7 @@ class Compressed(Value):
     """A session within its budget, and the messages that are no longer in it as they were."""
 
     session: Session
-    elided: tuple[Message, ...] = ()
+    elided: Sequence[Message] = ()
 
 
 class Compressor(Protocol):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, chain
 
 from ..errors import Refused
 from ..model import Message, Session, Text, goal
+from ..sequences import collect
 from ..tokens import Counter
 from .protocol import Compressed
 from .units import units
@@ -25,26 +25,25 @@ class TruncationCompressor:
         is larger."""
         if counter.session(session).high <= budget:
             return Compressed(session=session)
-        grouped = units(session.messages)
-        sizes = [sum(counter.message(message).high for message in unit) for unit in grouped]
+        sizes = [counter.message(message).high for message in session.messages]
+        whole = list(units(session.messages))
         preview = _preview(goal(session.messages) or "", int(budget * _PREVIEW_SHARE), counter)
-        largest_note = _note(session, len(session.messages), sum(sizes), preview)
+        largest_note = _note(session, len(sizes), sum(sizes), preview)
         framing = counter.session(replace(session, messages=())).high
         room = budget - framing - counter.message(largest_note).high
-        kept = sum(1 for total in accumulate(reversed(sizes)) if total <= room)
+        costs = [sum(sizes[place] for place in unit) for unit in whole]
+        kept = sum(1 for total in accumulate(reversed(costs)) if total <= room)
         if not kept:
             raise Refused(
-                f"the newest message alone takes {sizes[-1] if sizes else 0:,} tokens, the room is {max(room, 0):,}",
+                f"the newest message alone takes {costs[-1] if costs else 0:,} tokens, the room is {max(room, 0):,}",
                 "choose a model with a larger window, or a larger --budget",
             )
-        split = len(grouped) - kept
-        elided = _flat(grouped[:split])
-        note = replace(_note(session, len(elided), sum(sizes[:split]), preview), timestamp=elided[0].timestamp)
-        return Compressed(session=replace(session, messages=(note, *_flat(grouped[split:]))), elided=elided)
-
-
-def _flat(grouped: Sequence[tuple[Message, ...]]) -> tuple[Message, ...]:
-    return tuple(message for unit in grouped for message in unit)
+        start = whole[len(whole) - kept].start
+        elided = session.messages[:start]
+        note = replace(_note(session, start, sum(sizes[:start]), preview), timestamp=elided[0].timestamp)
+        return Compressed(
+            session=replace(session, messages=collect(chain([note], session.messages[start:]))), elided=elided
+        )
 
 
 def _note(session: Session, count: int, size: int, preview: str) -> Message:

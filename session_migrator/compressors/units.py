@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 
 from ..model import Message
 
 
-def units(messages: Sequence[Message]) -> list[tuple[Message, ...]]:
-    """The messages of a lowered session in units, in order."""
-    grouped: list[tuple[Message, ...]] = []
-    for message in messages:
-        if message.role == "tool" and grouped and grouped[-1][0].calls:
-            grouped[-1] += (message,)
-        else:
-            grouped.append((message,))
-    return grouped
+def units(messages: Iterable[Message]) -> Iterator[range]:
+    """The units of a lowered session in order, each as the places of its messages."""
+    start, calls = 0, False
+    place = -1
+    for place, message in enumerate(messages):
+        if place > start and not (message.role == "tool" and calls):
+            yield range(start, place)
+            start = place
+        if place == start:
+            calls = bool(message.calls)
+    if place >= 0:
+        yield range(start, place + 1)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from .chat import SHAPES, from_json, from_messages, to_messages
 from .estimate import estimate_tokens
 from .markdown import to_markdown
-from .neutral import from_document, to_document
+from .neutral import dump, from_document, to_document
 from .terminal import to_text
 
 __all__ = [
     "SHAPES",
+    "dump",
     "estimate_tokens",
     "from_document",
     "from_json",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import MISSING, fields
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, fields, replace
 from typing import Any, TypeVar, cast
 
 from ..errors import FormatError
-from ..jsondata import Record, as_list, as_object, as_text, clean
+from ..jsondata import Record, as_list, as_object, as_text, clean, dumps
 from ..model import (
     ORIGINS,
     PART_TYPES,
@@ -40,6 +40,20 @@ def to_document(session: Session) -> Record:
     carries what is no JSON data.
     """
     return {"version": VERSION, "session": clean(session.to_dict())}
+
+
+def dump(session: Session) -> Iterator[bytes]:
+    """The document as the bytes of its JSON text, piece by piece: a long session is never whole in memory.
+    Raises FormatError as ``to_document``."""
+    whole = to_document(replace(session, messages=(), earlier=()))
+    rest = dumps({key: value for key, value in whole["session"].items() if key not in ("messages", "earlier")})
+    yield f'{{"version": {VERSION}, "session": {rest[:-1]}'.encode()
+    for key, messages in (("messages", session.messages), ("earlier", session.earlier)):
+        yield f', "{key}": ['.encode()
+        for index, message in enumerate(messages):
+            yield (", " if index else "").encode() + dumps(clean(message.to_dict())).encode()
+        yield b"]"
+    yield b"}}\n"
 
 
 def from_document(document: Any) -> Session:

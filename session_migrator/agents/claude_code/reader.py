@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from ...model import (
     REPLACED,
     File,
     Image,
+    Message,
     Origin,
     Part,
     Session,
@@ -27,13 +27,13 @@ from ...model import (
     headline,
 )
 from ...toolnames import tool_kind
-from ..drafts import Draft, by_origin, finish
-from ..jsonl import Record, head_and_tail, lines, rows, table, text
+from ..drafts import Draft, Drafts, by_origin
+from ..jsonl import Record, head_and_tail, lines, records_of, rows, table, text
 from ..paths import newest_first
 from ..spec import Reading
+from .tree import BEFORE, SYNTHETIC, Node, active, grouped, node_of
 
 _OWN_KEYS = {"isSidechain", "leafUuid", "customTitle", "aiTitle"}
-_CONVERSATION = ("user", "assistant")
 # What only its own lines have: those of a session, and those of ``--output-format stream-json``.
 _ENVELOPE = re.compile(rb'"(?:isSidechain|leafUuid|parent_tool_use_id|customTitle|aiTitle)"\s*:|"subtype"\s*:\s*"init"')
 # Texts the client puts into the user's mouth (2.1.332 and before).
@@ -44,7 +44,6 @@ _INJECTED = re.compile(
 # A shell command the user ran with "!", and what it printed: neither words of theirs nor the client's.
 _SHELL = re.compile(r"\s*<bash-(?:input|stdout|stderr)>")
 _REMINDER = re.compile(r"\s*(<system-reminder>.*?</system-reminder>)", re.DOTALL)
-_SYNTHETIC = "<synthetic>"  # the client's own words in the assistant's place: API errors and the like
 
 
 def recognises(head: bytes) -> bool:
@@ -53,40 +52,44 @@ def recognises(head: bytes) -> bool:
 
 
 def read(path: Path) -> Reading:
-    """Read one session file. Raises ReadError, FormatError, NoConversation."""
-    nodes: list[_Node] = []
+    """Read one session file. Raises ReadError, FormatError, NoConversation.
+
+    The first pass keeps of each record what the tree needs, and where it lies; the second reads the records of
+    the live line (and of the earlier one) again, in their order.
+    """
+    nodes: list[Node] = []
     losses: list[Loss] = []
     facts: Record = {}
     known = False
-    for number, record in lines(path):
+    for number, record, offset, length in lines(path):
         if record is None:
             losses.append(Loss(kind="bad_line", detail=f"line {number} is not a JSON record and was skipped"))
             continue
         if "session_id" in record:
-            record = _streamed(record, nodes[-1].id if nodes else None)
+            record = _streamed(record)
         known = known or not _OWN_KEYS.isdisjoint(record)
         _note_facts(facts, record)
         if isinstance(record.get("uuid"), str) and not record.get("isSidechain"):
-            nodes.append(_Node(record, len(nodes)))
+            nodes.append(node_of(record, nodes[-1] if nodes else None, offset, length))
     if not known:
         raise FormatError(f"{path} is no Claude Code session", "name a file of ~/.claude/projects")
-    live, earlier, tree_losses = _active(nodes)
-    messages = _messages(live)
+    live, earlier, tree_losses = active(nodes)
+    messages = _messages(path, live)
     if all(message.origin == "injected" for message in messages):
         raise NoConversation(f"{path} holds no conversation", "name another session (session-migrator list --all)")
     session = Session(
         id=facts.get("stream") or path.stem,
         agent="claude-code",
         messages=messages,
-        earlier=_messages(node for node in earlier if not node.record.get("isCompactSummary")),
+        earlier=_messages(path, [node for node in earlier if not node.is_summary]),
         title=facts.get("custom") or facts.get("ai"),
         cwd=facts.get("cwd"),
         model=facts.get("model"),
         git={"branch": facts["branch"]} if facts.get("branch") else None,
         created_at=facts.get("first"),
         updated_at=facts.get("last"),
-        source=str(path),
         children=_children(path),
+        source=str(path),
         extra={"version": facts.get("version"), REPLACED: 1 if messages[0].origin == "summary" else 0},
     )
     return Reading(session=session, losses=(*losses, *tree_losses))
@@ -98,10 +101,10 @@ def _children(path: Path) -> tuple[str, ...]:
     return tuple(str(found) for found in sorted((path.with_suffix("") / "subagents").glob("agent-*.jsonl")))
 
 
-def _streamed(record: Record, parent: str | None) -> Record:
-    """A line of ``--output-format stream-json`` as a line of a session file: in order, one after the other."""
+def _streamed(record: Record) -> Record:
+    """A line of ``--output-format stream-json`` as a line of a session file; its parent is the one before it."""
     sidechain = record.get("parent_tool_use_id") is not None
-    return {**record, "sessionId": record["session_id"], "isSidechain": sidechain, "parentUuid": parent}
+    return {**record, "sessionId": record["session_id"], "isSidechain": sidechain, "parentUuid": BEFORE}
 
 
 def list_sessions(home: Path) -> Iterator[SessionInfo]:
@@ -143,145 +146,43 @@ def _note_facts(facts: Record, record: Record) -> None:
         facts["version"] = text(record.get("version")) or facts.get("version")
         facts["stream"] = text(record.get("session_id")) or facts.get("stream")
         model = text(table(record.get("message")).get("model"))
-        if model and model != _SYNTHETIC:
+        if model and model != SYNTHETIC:
             facts["model"] = model
 
 
-@dataclass(slots=True, eq=False)
-class _Node:
-    """A record of the tree and its place in the file."""
-
-    record: Record
-    place: int
-
-    @property
-    def id(self) -> str:
-        return self.record["uuid"]
-
-    @property
-    def speaks(self) -> bool:
-        return self.record.get("type") in _CONVERSATION
-
-    @property
-    def message(self) -> Record:
-        return table(self.record.get("message"))
-
-    @property
-    def is_prompt(self) -> bool:
-        """A turn of the user's own: where a rewind begins another branch."""
-        return self.record.get("type") == "user" and not any(
-            table(block).get("type") == "tool_result" for block in rows(self.message.get("content"))
-        )
-
-
-def _active(nodes: list[_Node]) -> tuple[list[_Node], list[_Node], list[Loss]]:
-    """The live records in order, those before the last compaction, and what was left out.
-
-    The newest message is the live leaf. Its ancestors are live, and so is what hangs off them unless it
-    begins with a prompt of the user's (a branch given up by a rewind): results of parallel calls and
-    replies that the client parented elsewhere. A parent that is nowhere is bridged by the record before.
-    """
-    losses: list[Loss] = []
-    first: dict[str, _Node] = {}
-    for node in nodes:
-        first.setdefault(node.id, node)
-    unique = list(first.values())
-    parent: dict[str, _Node | None] = {}
-    for index, node in enumerate(unique):
-        named = node.record.get("parentUuid")
-        found = first.get(named) if isinstance(named, str) else None
-        if isinstance(named, str) and found is None and index:
-            found = unique[index - 1]
-            losses.append(
-                Loss(
-                    kind="branch",
-                    severity="info",
-                    detail=f"record {node.id} has a parent that is not in the file; it follows the one before it",
-                )
-            )
-        parent[node.id] = found
-    leaf = next((node for node in reversed(unique) if node.speaks), None)
-    live = _line(leaf, parent, unique)
-    boundary = next((node for node in live if node.record.get("subtype") == "compact_boundary"), None)
-    logical = boundary.record.get("logicalParentUuid") if boundary else None
-    before = first.get(logical) if isinstance(logical, str) else None
-    earlier: list[_Node] = []
-    seen = {node.id for node in live}
-    while before is not None:
-        part = [node for node in _line(before, parent, unique) if node.id not in seen]
-        seen.update(node.id for node in part)
-        earlier = part + earlier
-        boundary = next((node for node in part if node.record.get("subtype") == "compact_boundary"), None)
-        logical = boundary.record.get("logicalParentUuid") if boundary else None
-        before = first.get(logical) if isinstance(logical, str) and logical not in seen else None
-    left = sum(1 for node in unique if node.speaks and node.id not in seen)
-    if left:
-        losses.append(
-            Loss(kind="branch", detail=f"{left} records of branches that were given up (rewinds) are not carried")
-        )
-    return live, earlier, losses
-
-
-def _line(leaf: _Node | None, parent: dict[str, _Node | None], nodes: list[_Node]) -> list[_Node]:
-    """From the root to a leaf, with what hangs off the way and is no branch of its own."""
-    way: list[_Node] = []
-    on_way: set[str] = set()
-    node = leaf
-    while node is not None and node.id not in on_way:
-        way.append(node)
-        on_way.add(node.id)
-        node = parent[node.id]
-    root: dict[str, str] = {node.id: node.id for node in way}  # the record of the way that each hangs off
-    hanging: dict[str, list[_Node]] = {}
-    for node in nodes:
-        above = parent[node.id]
-        if node.id not in on_way and above is not None and above.id in root and not node.is_prompt:
-            root[node.id] = root[above.id]
-            hanging.setdefault(root[node.id], []).append(node)
-    return [member for node in reversed(way) for member in (node, *hanging.get(node.id, ()))]
-
-
-def _messages(nodes: Iterable[_Node]) -> tuple[Any, ...]:
+def _messages(path: Path, nodes: Sequence[Node]) -> Sequence[Message]:
     """Records to messages: those of one ``message.id`` are one, and the results after it are one."""
-    drafts: list[Draft] = []
-    by_id: dict[str, Draft] = {}
-    for node in nodes:
-        if not node.speaks or node.message.get("model") == _SYNTHETIC:
-            continue
-        stamp = timestamps.parse(node.record.get("timestamp"))
-        if node.record.get("type") == "assistant":
-            parts = [_part(table(block)) for block in _blocks(node.message.get("content"))]
-            message_id = text(node.message.get("id"))
-            open_draft = by_id.get(message_id) if message_id else None
-            if open_draft:
-                open_draft.parts += parts
+    drafts = Drafts()
+    spoken = [node for node in nodes if node.speaks and not node.is_synthetic]
+    with records_of(path) as load:
+        for message in grouped(spoken):
+            records = [load(node.offset, node.length) for node in message]
+            stamp = timestamps.parse(records[0].get("timestamp"))
+            if message[0].is_user:
+                _user(drafts, records[0], message[0].id, stamp)
                 continue
-            drafts.append(Draft(
-                role="assistant", parts=parts, id=message_id or node.id, timestamp=stamp,
-                model=text(node.message.get("model")), origin="model",
+            said = [table(record.get("message")) for record in records]
+            parts = [_part(table(block)) for one in said for block in _blocks(one.get("content"))]
+            drafts.add(Draft(
+                role="assistant", parts=parts, id=message[0].message_id or message[0].id, timestamp=stamp,
+                model=text(said[0].get("model")), origin="model",
             ))  # fmt: skip
-            if message_id:
-                by_id[message_id] = drafts[-1]
-        else:
-            _user(drafts, node, stamp)
-            if node.is_prompt:  # ids are unique within a turn only: some gateways count from one again
-                by_id.clear()
-    return finish(drafts)
+    return drafts.messages()
 
 
-def _user(drafts: list[Draft], node: _Node, stamp: str | None) -> None:
+def _user(drafts: Drafts, record: Record, record_id: str, stamp: str | None) -> None:
     """A user record: results of tools, and words of the human, of the client or of a compaction."""
-    parts = _user_parts(node.message.get("content"))
+    parts = _user_parts(table(record.get("message")).get("content"))
     results: list[Part] = [part for part in parts if isinstance(part, ToolResult)]
-    if results and drafts and drafts[-1].role == "tool":
-        drafts[-1].parts += results
+    if results and drafts.last and drafts.last.role == "tool":
+        drafts.last.parts += results
     elif results:
-        drafts.append(Draft(role="tool", parts=results, id=node.id, timestamp=stamp, origin="tool"))
+        drafts.add(Draft(role="tool", parts=results, id=record_id, timestamp=stamp, origin="tool"))
     told: Iterator[tuple[Origin | None, Part]] = (
-        (_origin(node.record, part), part) for part in parts if not isinstance(part, ToolResult)
+        (_origin(record, part), part) for part in parts if not isinstance(part, ToolResult)
     )
     for origin, run in by_origin(told):
-        drafts.append(Draft(role="user", parts=run, id=node.id, timestamp=stamp, origin=origin))
+        drafts.add(Draft(role="user", parts=run, id=record_id, timestamp=stamp, origin=origin))
 
 
 def _origin(record: Record, part: Part) -> Origin | None:

@@ -41,11 +41,11 @@ def envelopes(path: Path, limit: int | None) -> Iterator[Line]:
         for number, record in enumerate(_document(path), start=1):
             yield from (Line(number, envelope) for envelope in enveloped(record))
         return
-    for number, record in lines(path, limit):
-        if record is None:
-            yield Line(number, None)
+    for line in lines(path, limit):
+        if line.record is None:
+            yield line
         else:
-            yield from (Line(number, envelope) for envelope in enveloped(record))
+            yield from (Line(line.number, envelope) for envelope in enveloped(line.record))
 
 
 def enveloped(record: Record) -> Iterator[Record]:

@@ -6,14 +6,16 @@ import contextlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ...model import Image, Message, Origin, Part, Text, Thinking, ToolCall, ToolResult, Unknown, failure_text
 from ...toolnames import tool_kind
-from ..drafts import Draft, by_origin
+from ..drafts import Draft, Drafts, by_origin
 from ..jsonl import Record, rows, table, text
 
+# Where an item says of what kind each part of its content is (0.171).
+KINDS_OF, KINDS = "internal_chat_message_metadata_passthrough", "content_item_kinds"
 # What the client puts into the user's or the developer's mouth. Since 0.171 each content item names its
 # kind; before that the opening words tell (0.29 to 0.140).
 _INJECTED = re.compile(
@@ -33,15 +35,19 @@ _UNWRAPPED = {"output", "metadata"}
 _DATA_URL = re.compile(r"data:([^;,]*)(?:;[^,]*)?;base64,")
 # Left out on purpose: a snapshot of the repository is no part of the conversation.
 _SKIPPED = {"ghost_snapshot"}
+# The call that starts a sub-agent (0.171), and where its output names it.
+_SPAWN = "spawn_agent"
+_AGENT_ID = re.compile(r'"agent_id"\s*:\s*"([^"]+)"')
 
 
 class Items:
-    """Gathers response items into drafts: reasoning, text and calls of one answer are one message,
-    and the results that follow are one message."""
+    """Gathers response items into messages: reasoning, text and calls of one answer are one message, and the
+    results that follow are one."""
 
-    def __init__(self) -> None:
-        self.drafts: list[Draft] = []
+    def __init__(self, failed: Mapping[str, bool]) -> None:
+        self.drafts = Drafts(failed)
         self.unknown: Counter[str] = Counter()
+        self.children: dict[str, str | None] = {}
 
     def add(self, item: Record, timestamp: str | None, model: str | None) -> None:
         """Take one response item. Whatever it holds, it never raises."""
@@ -51,57 +57,43 @@ class Items:
         elif kind == "reasoning":
             self._assistant(_reasoning(item), timestamp, model)
         elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
-            self._assistant(_call(item), timestamp, model)
+            call = _call(item)
+            if call.name == _SPAWN:
+                self.children[call.id] = None
+            self._assistant(call, timestamp, model)
         elif kind in ("function_call_output", "custom_tool_call_output"):
             self._result(_result(item), timestamp)
         elif kind not in _SKIPPED:
             self.unknown[kind] += 1
             self._assistant(Unknown(kind=kind, raw=item), timestamp, model)
 
-    def roll_back(self, turns: int) -> None:
-        """Drop the last turns of the user, with all that followed them."""
-        starts = [index for index, draft in enumerate(self.drafts) if draft.origin == "human"]
-        if turns > 0 and starts:
-            del self.drafts[starts[-min(turns, len(starts))] :]
-
     def _message(self, item: Record, timestamp: str | None, model: str | None) -> None:
         role = "assistant" if item.get("role") == "assistant" else "user" if item.get("role") == "user" else "system"
         for origin, parts in _runs(item, role):
-            last = self.drafts[-1] if self.drafts else None
+            last = self.drafts.last
             if origin == "model" and last and last.role == "assistant" and (not last.has(Text) or last.has(ToolCall)):
                 last.parts += parts
             else:
-                self.drafts.append(Draft(
+                self.drafts.add(Draft(
                     role=role, parts=parts, id=text(item.get("id")), timestamp=timestamp, origin=origin,
                     model=model if role == "assistant" else None,
                 ))  # fmt: skip
 
     def _assistant(self, part: Part, timestamp: str | None, model: str | None) -> None:
-        if not self.drafts or self.drafts[-1].role != "assistant" or (
-            isinstance(part, Thinking) and self.drafts[-1].has(Text) and not self.drafts[-1].has(ToolCall)
-        ):  # fmt: skip
-            self.drafts.append(Draft(role="assistant", timestamp=timestamp, model=model, origin="model"))
-        self.drafts[-1].parts.append(part)
+        last = self.drafts.last
+        done = isinstance(part, Thinking) and last and last.has(Text) and not last.has(ToolCall)
+        if last is None or last.role != "assistant" or done:
+            last = self.drafts.add(Draft(role="assistant", timestamp=timestamp, model=model, origin="model"))
+        last.parts.append(part)
 
     def _result(self, part: ToolResult, timestamp: str | None) -> None:
-        if not self.drafts or self.drafts[-1].role != "tool":
-            self.drafts.append(Draft(role="tool", timestamp=timestamp, origin="tool"))
-        self.drafts[-1].parts.append(part)
-
-
-def children(drafts: Iterable[Draft]) -> tuple[str, ...]:
-    """The ids of the sub-agents that a conversation started (0.171: ``spawn_agent``)."""
-    spawned = {
-        part.id for draft in drafts for part in draft.parts if isinstance(part, ToolCall) and part.name == "spawn_agent"
-    }
-    texts = (
-        failure_text(part.parts)
-        for draft in drafts
-        for part in draft.parts
-        if isinstance(part, ToolResult) and part.call_id in spawned
-    )
-    found = (re.search(r'"agent_id"\s*:\s*"([^"]+)"', words) for words in texts)
-    return tuple(match[1] for match in found if match)
+        last = self.drafts.last
+        if last is None or last.role != "tool":
+            last = self.drafts.add(Draft(role="tool", timestamp=timestamp, origin="tool"))
+        last.parts.append(part)
+        if part.call_id in self.children:
+            match = _AGENT_ID.search(failure_text(part.parts))
+            self.children[part.call_id] = match[1] if match else None
 
 
 def human_text(record: Record) -> str | None:
@@ -139,7 +131,7 @@ def _runs(item: Record, role: str) -> Iterator[tuple[Origin | None, list[Part]]]
     """The content of a message, in runs of one origin."""
     content = item.get("content")
     elements = [{"type": "input_text", "text": content}] if isinstance(content, str) else rows(content)
-    kinds = rows(table(item.get("internal_chat_message_metadata_passthrough")).get("content_item_kinds"))
+    kinds = rows(table(item.get(KINDS_OF)).get(KINDS))
     kinds = kinds if len(kinds) == len(elements) else [None] * len(elements)
     told = _without_image_tags(list(zip(map(table, elements), kinds, strict=True)))
     parts = ((content_part(element), kind) for element, kind in told)

@@ -11,12 +11,12 @@ from ... import timestamps
 from ...errors import FormatError, NoConversation
 from ...losses import Loss
 from ...model import REPLACED, Compaction, Role, Session, Text
-from ..drafts import Draft, finish
+from ..drafts import Draft, Drafts
 from ..jsonl import Record, rows, table, text
 from ..spec import Reading
 from . import files
 from .forms import envelopes
-from .items import Items, children, environment_folder
+from .items import KINDS, KINDS_OF, Items, environment_folder
 
 # Remote compaction: readable by its own provider only.
 _ENCRYPTED = {"compaction", "context_compaction"}
@@ -32,7 +32,7 @@ def read(path: Path) -> Reading:
     meta = rollout.meta
     if not meta:
         raise FormatError(f"{path} is no Codex session: it has no session_meta line", "name a rollout-*.jsonl file")
-    live = finish(rollout.items.drafts, rollout.failed) or finish(rollout.shown)
+    live = rollout.items.drafts.messages() or rollout.shown.messages()
     if all(message.origin == "injected" for message in live):
         raise NoConversation(f"{path} holds no conversation", "name another session (session-migrator list --all)")
     session_id = text(meta.get("id")) or path.stem
@@ -40,7 +40,7 @@ def read(path: Path) -> Reading:
         id=session_id,
         agent="codex",
         messages=live,
-        earlier=finish(rollout.earlier, rollout.failed),
+        earlier=rollout.earlier.messages(),
         title=files.titles(files.home_of(path)).get(session_id),
         cwd=text(meta.get("cwd")) or environment_folder(live),
         model=rollout.model,
@@ -49,7 +49,7 @@ def read(path: Path) -> Reading:
         updated_at=rollout.updated_at,
         parent_id=text(meta.get("forked_from_id")) or text(meta.get("parent_thread_id")),
         source=str(path),
-        children=children(rollout.items.drafts),
+        children=tuple(filter(None, rollout.items.children.values())),
         extra={"cli_version": meta.get("cli_version"), "source": meta.get("source"), REPLACED: rollout.replaced},
     )
     unknown = {**rollout.unknown, **rollout.items.unknown}
@@ -64,7 +64,7 @@ def _feed(rollout: _Rollout, path: Path, limit: int | None, passed: frozenset[Pa
     """The lines of a file within its first ``limit`` bytes. A paginated fork (0.171) holds its own lines only and
     points to its parent's up to a byte; those come first, and so on up."""
     headed = False
-    for number, record in envelopes(path, limit):
+    for number, record, *_ in envelopes(path, limit):
         if record is None:
             rollout.losses.append(Loss(kind="bad_line", detail=f"line {number} is not a JSON record and was skipped"))
             continue
@@ -92,15 +92,18 @@ class _Rollout:
     """What has been read of a rollout so far."""
 
     meta: Record = field(default_factory=dict[str, Any])
-    items: Items = field(default_factory=Items)
-    earlier: list[Draft] = field(default_factory=list[Draft])
     failed: dict[str, bool] = field(default_factory=dict[str, bool])
-    shown: list[Draft] = field(default_factory=list[Draft])
+    items: Items = field(init=False)
+    earlier: Drafts = field(default_factory=Drafts)
+    shown: Drafts = field(default_factory=Drafts)
     losses: list[Loss] = field(default_factory=list[Loss])
     unknown: Counter[str] = field(default_factory=Counter[str])
     replaced: int = 0
     model: str | None = None
     updated_at: str | None = None
+
+    def __post_init__(self) -> None:
+        self.items = Items(self.failed)
 
     def take(self, record: Record) -> None:
         """One line of the file; lines of unknown types are passed over, as the client does."""
@@ -130,11 +133,11 @@ class _Rollout:
         if role and not self.items.drafts and isinstance(payload.get("message"), str):
             origin = "human" if role == "user" else "model"
             words = Text(text=payload["message"])
-            self.shown.append(Draft(role=role, parts=[words], timestamp=timestamp, origin=origin))
+            self.shown.add(Draft(role=role, parts=[words], timestamp=timestamp, origin=origin))
         item = table(payload.get("item"))
         if payload.get("type") == "thread_rolled_back":
             turns = payload.get("num_turns")
-            self.items.roll_back(turns if isinstance(turns, int) else 0)
+            self.items.drafts.roll_back(turns if isinstance(turns, int) else 0)
         elif item.get("status") in ("completed", "failed") and isinstance(item.get("id"), str):
             self.failed[item["id"]] = item["status"] == "failed"
 
@@ -146,20 +149,24 @@ class _Rollout:
             self.losses.append(Loss(kind="unknown_record", severity="info", detail=detail))
             return
         words = str(payload.get("message") or "")
-        before = self.items.drafts
-        self.earlier += before[self.replaced :]
-        self.items.drafts = []
+        before = self.items.drafts.messages()
+        self.earlier.extend(before[self.replaced :])
+        self.items.drafts = Drafts(self.failed)
         for item in replacement:
-            self.items.add(item, timestamp, self.model)
-        if replacement:
-            for draft in self.items.drafts:
-                if words and [part.text for part in draft.parts if isinstance(part, Text)] == [words]:
-                    draft.parts, draft.origin = [Compaction(summary=words)], "summary"
-        else:  # up to 0.55 the client kept all of the user's messages and the summary
-            self.items.drafts = [draft for draft in before if draft.origin == "human"]
+            self.items.add(_as_summary(item, words), timestamp, self.model)
+        if not replacement:  # up to 0.55 the client kept all of the user's messages and the summary
+            self.items.drafts.extend(message for message in before if message.origin == "human")
             summary = Draft(role="user", parts=[Compaction(summary=words)], timestamp=timestamp, origin="summary")
-            self.items.drafts.append(summary)
+            self.items.drafts.add(summary)
         self.replaced = len(self.items.drafts)
+
+
+def _as_summary(item: Record, words: str) -> Record:
+    """An item of a replacement; the one that repeats the compaction's own words is its summary, said so."""
+    content = rows(item.get("content"))
+    if not words or [table(part).get("text") for part in content] != [words]:
+        return item
+    return {**item, KINDS_OF: {KINDS: ["compaction.summary"]}}
 
 
 def model_of(record: Record) -> str | None:

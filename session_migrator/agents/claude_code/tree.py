@@ -1,0 +1,136 @@
+"""The tree of a Claude Code session: which records are the live conversation, and in what order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ...losses import Loss
+from ..jsonl import Record, rows, table, text
+
+BEFORE = "<the record before>"
+"""A parent that stands for the record before in the file."""
+SYNTHETIC = "<synthetic>"
+"""The model of the client's own words in the assistant's place: API errors and the like."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Node:
+    """What the tree needs of a record, and where the record lies in the file. ``is_prompt``: a turn of the user's
+    own, where a rewind begins another branch."""
+
+    id: str
+    parent: str | None
+    offset: int
+    length: int
+    speaks: bool
+    is_user: bool
+    is_prompt: bool
+    is_summary: bool
+    is_synthetic: bool
+    is_boundary: bool
+    message_id: str | None
+    logical_parent: str | None
+
+
+def node_of(record: Record, before: Node | None, offset: int, length: int) -> Node:
+    """The node of a record that has an id."""
+    message = table(record.get("message"))
+    is_user = record.get("type") == "user"
+    results = any(table(block).get("type") == "tool_result" for block in rows(message.get("content")))
+    parent = record.get("parentUuid")
+    return Node(
+        id=record["uuid"],
+        parent=(before.id if before else None) if parent == BEFORE else parent if isinstance(parent, str) else None,
+        offset=offset,
+        length=length,
+        speaks=is_user or record.get("type") == "assistant",
+        is_user=is_user,
+        is_prompt=is_user and not results,
+        is_summary=bool(record.get("isCompactSummary")),
+        is_synthetic=message.get("model") == SYNTHETIC,
+        is_boundary=record.get("subtype") == "compact_boundary",
+        message_id=text(message.get("id")),
+        logical_parent=text(record.get("logicalParentUuid")),
+    )
+
+
+def active(nodes: Sequence[Node]) -> tuple[list[Node], list[Node], list[Loss]]:
+    """The live records in order, those before the last compaction, and what was left out.
+
+    The newest message is the live leaf. Its ancestors are live, and so is what hangs off them unless it
+    begins with a prompt of the user's (a branch given up by a rewind): results of parallel calls and
+    replies that the client parented elsewhere. A parent that is nowhere is bridged by the record before.
+    """
+    losses: list[Loss] = []
+    first: dict[str, Node] = {}
+    for node in nodes:
+        first.setdefault(node.id, node)
+    unique = list(first.values())
+    parent: dict[str, Node | None] = {}
+    for index, node in enumerate(unique):
+        found = first.get(node.parent) if node.parent else None
+        if node.parent and found is None and index:
+            found = unique[index - 1]
+            detail = "a record's parent is not in the file; it follows the record before it"
+            losses.append(Loss(kind="branch", severity="info", detail=detail))
+        parent[node.id] = found
+    leaf = next((node for node in reversed(unique) if node.speaks), None)
+    live = _line(leaf, parent, unique)
+    seen = {node.id for node in live}
+    earlier: list[Node] = []
+    before = _before(live, first, seen)
+    while before is not None:
+        part = [node for node in _line(before, parent, unique) if node.id not in seen]
+        seen.update(node.id for node in part)
+        earlier = part + earlier
+        before = _before(part, first, seen)
+    left = sum(1 for node in unique if node.speaks and node.id not in seen)
+    if left:
+        detail = f"{left} records of branches that were given up (rewinds) are not carried"
+        losses.append(Loss(kind="branch", detail=detail))
+    return live, earlier, losses
+
+
+def _before(line: Sequence[Node], first: dict[str, Node], seen: set[str]) -> Node | None:
+    """The last record before the compaction that a line starts with."""
+    boundary = next((node for node in line if node.is_boundary), None)
+    logical = boundary.logical_parent if boundary else None
+    return first.get(logical) if logical and logical not in seen else None
+
+
+def _line(leaf: Node | None, parent: dict[str, Node | None], nodes: Sequence[Node]) -> list[Node]:
+    """From the root to a leaf, with what hangs off the way and is no branch of its own."""
+    way: list[Node] = []
+    on_way: set[str] = set()
+    node = leaf
+    while node is not None and node.id not in on_way:
+        way.append(node)
+        on_way.add(node.id)
+        node = parent[node.id]
+    root: dict[str, str] = {node.id: node.id for node in way}  # the record of the way that each hangs off
+    hanging: dict[str, list[Node]] = {}
+    for node in nodes:
+        above = parent[node.id]
+        if node.id not in on_way and above is not None and above.id in root and not node.is_prompt:
+            root[node.id] = root[above.id]
+            hanging.setdefault(root[node.id], []).append(node)
+    return [member for node in reversed(way) for member in (node, *hanging.get(node.id, ()))]
+
+
+def grouped(nodes: Sequence[Node]) -> Iterator[list[Node]]:
+    """Records that make one message: an answer's blocks share its ``message.id``, wherever they stand before the
+    next prompt (some gateways count their ids from one again). Every user record is one of its own."""
+    turn: list[list[Node]] = []
+    by_id: dict[str, list[Node]] = {}
+    for node in nodes:
+        if node.is_prompt:
+            yield from turn
+            turn, by_id = [], {}
+        if not node.is_user and node.message_id in by_id:
+            by_id[node.message_id].append(node)
+            continue
+        turn.append([node])
+        if not node.is_user and node.message_id:
+            by_id[node.message_id] = turn[-1]
+    yield from turn
