@@ -308,3 +308,17 @@ def test_the_stream_of_print_mode_is_read_as_one_conversation() -> None:
     assert [[p.type for p in m.parts] for m in session.messages] == [["text", "tool_call"], ["tool_result"], ["text"]]
     assert session.messages[1].results[0].is_error
     assert session.id != "stream-json-2.1.332"
+
+
+def test_a_result_that_was_moved_to_a_file_is_what_the_model_saw_of_it(tmp_path: Path) -> None:
+    preview = "<persisted-output>\nOutput too large (223.5KB). Full output saved to: /h/tool-results/x.txt\n\nPreview"
+    use = {"type": "tool_use", "id": "t", "name": "Bash", "input": {}}
+    path = session_file(
+        tmp_path,
+        record("user", "a", None, "go"),
+        record("assistant", "b", "a", [use]),
+        record("user", "c", "b", [{"type": "tool_result", "tool_use_id": "t", "content": preview}]),
+    )
+    reading = reader.read(path)
+    assert reading.session.messages[-1].results[0].parts == (Text(text=preview),)
+    assert [(loss.kind, loss.severity) for loss in reading.losses] == [("file", "info")]

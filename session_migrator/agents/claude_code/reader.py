@@ -9,7 +9,7 @@ from typing import Any
 
 from ... import timestamps
 from ...errors import FormatError, NoConversation
-from ...losses import Loss
+from ...losses import Loss, merged
 from ...model import (
     REPLACED,
     File,
@@ -41,6 +41,7 @@ _INJECTED = re.compile(
     r"\s*(?:<system-reminder>|<local-command-(?:stdout|caveat)>|<command-(?:name|message)>"
     r"|<task-notification>|Caveat: The messages below|\[Request interrupted by user)"
 )
+_MOVED_OUT = "a result that its client had moved to a file is carried as its model saw it: a preview and the path"
 # A shell command the user ran with "!", and what it printed: neither words of theirs nor the client's.
 _SHELL = re.compile(r"\s*<bash-(?:input|stdout|stderr)>")
 _REMINDER = re.compile(r"\s*(<system-reminder>.*?</system-reminder>)", re.DOTALL)
@@ -69,6 +70,8 @@ def read(path: Path) -> Reading:
             record = _streamed(record)
         known = known or not _OWN_KEYS.isdisjoint(record)
         _note_facts(facts, record)
+        if _is_moved_out(record):
+            losses.append(Loss(kind="file", severity="info", detail=_MOVED_OUT))
         if isinstance(record.get("uuid"), str) and not record.get("isSidechain"):
             nodes.append(node_of(record, nodes[-1] if nodes else None, offset, length))
     if not known:
@@ -92,7 +95,14 @@ def read(path: Path) -> Reading:
         source=str(path),
         extra={"version": facts.get("version"), REPLACED: 1 if messages[0].origin == "summary" else 0},
     )
-    return Reading(session=session, losses=(*losses, *tree_losses))
+    return Reading(session=session, losses=merged([*losses, *tree_losses]))
+
+
+def _is_moved_out(record: Record) -> bool:
+    """Whether a result was too long and its client kept it as a file of its own (2.1.332: over about 30 kB)."""
+    blocks = map(table, rows(table(record.get("message")).get("content")))
+    texts = (block.get("content") for block in blocks if block.get("type") == "tool_result")
+    return any(isinstance(words, str) and words.startswith("<persisted-output>") for words in texts)
 
 
 def _children(path: Path) -> tuple[str, ...]:
