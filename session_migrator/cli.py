@@ -74,13 +74,15 @@ def agents_command(as_json: bool) -> None:
 
 
 def _agent_row(agent: str) -> dict[str, Any]:
+    from .sessions import list_sessions
+
     spec = agents.get(agent)
     home = spec.locate(None)
     found = home.is_dir()
     return {
         "agent": spec.id, "home": str(home), "found": found,
         "why": "its folder is here" if found else f"{home} does not exist",
-        "sessions": sum(1 for _ in spec.list(home)) if found else 0,
+        "sessions": sum(1 for _ in list_sessions(agent)) if found else 0,
         "reads": True, "writes": spec.write is not None,
     }  # fmt: skip
 

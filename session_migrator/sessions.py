@@ -8,8 +8,10 @@ from pathlib import Path
 
 from . import agents, exporter
 from .agents import AgentSpec, Reading, jsonl
+from .catalog import Catalog
 from .errors import Ambiguous, FormatError, MigrationError, NoConversation, NotFound, ReadError, UsageError
 from .model import Session, SessionInfo
+from .storage import Store
 
 LATEST = "latest"
 _HEAD_BYTES = 8192
@@ -24,9 +26,10 @@ def list_sessions(
     ``home`` is the agent's own configuration folder, where it is not the default. Raises NotFound (agent).
     """
     specs = [agents.get(agent)] if agent else agents.all_agents()
-    found = (info for spec in specs for info in spec.list(spec.locate(home)))
     place = os.path.realpath(cwd) if cwd is not None else None
-    kept = [info for info in found if place is None or (info.cwd and os.path.realpath(info.cwd) == place)]
+    with Catalog(Store().root / "cache" / "list.json") as catalog:
+        found = (info for spec in specs for info in spec.list(spec.locate(home), catalog.remember))
+        kept = [info for info in found if place is None or (info.cwd and os.path.realpath(info.cwd) == place)]
     return iter(sorted(kept, key=lambda info: info.updated_at or "", reverse=True))
 
 

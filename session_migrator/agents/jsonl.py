@@ -117,19 +117,61 @@ def head(path: Path, size: int) -> bytes:
         return file.read(size)
 
 
-def head_and_tail(path: Path) -> tuple[list[Record], list[Record]]:
-    """The records in the first and in the last 64 KiB of a file, for lists; unreadable gives none."""
+class End:
+    """The first or the last bytes of a file, as lines that are found and parsed only as they are asked for."""
+
+    def __init__(self, data: bytes, *, last_first: bool, signs: tuple[bytes, ...] = (b"",)) -> None:
+        self._data = data
+        self._last_first = last_first
+        self._signs = signs
+
+    def holding(self, *signs: bytes) -> End:
+        """Only the lines in which one of these occurs."""
+        return End(self._data, last_first=self._last_first, signs=signs)
+
+    def __iter__(self) -> Iterator[Record]:
+        for raw in self._backwards() if self._last_first else self._forwards():
+            record = parse(raw)
+            if record is not None:
+                yield record
+
+    def _forwards(self) -> Iterator[bytes]:
+        start = 0
+        while start < len(self._data):
+            place = min((at for sign in self._signs if (at := self._data.find(sign, start)) >= 0), default=-1)
+            if place < 0:
+                return
+            start = self._data.rfind(b"\n", 0, place) + 1
+            end = self._data.find(b"\n", place)
+            end = len(self._data) if end < 0 else end
+            yield self._data[start:end]
+            start = end + 1
+
+    def _backwards(self) -> Iterator[bytes]:
+        end = len(self._data)
+        while end > 0:
+            place = max(self._data.rfind(sign, 0, end) for sign in self._signs)
+            if place < 0:
+                return
+            start = self._data.rfind(b"\n", 0, place) + 1
+            stop = self._data.find(b"\n", place)
+            yield self._data[start : end if stop < 0 else min(stop, end)]
+            end = start - 1
+
+
+def ends(path: Path) -> tuple[End, End]:
+    """The first 64 KiB of a file, and the last, the last line first: what lists are made of. A file that cannot be
+    read has none."""
     try:
         with _opened(path) as (file, size):
             first = tail = file.read(HEAD_BYTES)
             if size < math.inf:
                 file.seek(max(0, int(size) - HEAD_BYTES))
             while chunk := file.read(HEAD_BYTES):
-                tail = (tail + chunk)[-HEAD_BYTES:]
+                tail = (tail + chunk)[-HEAD_BYTES:] if size == math.inf else chunk
     except ReadError:
-        return [], []
-    ends = tail.split(b"\n")[0 if len(tail) < HEAD_BYTES else 1 :]
-    return _records(first.removeprefix(b"\xef\xbb\xbf").split(b"\n")), _records(ends)
+        return End(b"", last_first=False), End(b"", last_first=True)
+    return End(first.removeprefix(b"\xef\xbb\xbf"), last_first=False), End(tail, last_first=True)
 
 
 @contextlib.contextmanager
@@ -152,10 +194,6 @@ def _opened(path: Path) -> Generator[tuple[BinaryIO, float]]:
             raise ReadError(f"cannot unpack {path}: {error}", "restore the file") from error
     except OSError as error:
         raise ReadError(f"cannot read {path}: {error.strerror}", "check the path and its permissions") from error
-
-
-def _records(raw_lines: list[bytes]) -> list[Record]:
-    return [record for record in map(parse, raw_lines) if record is not None]
 
 
 def text(value: Any) -> str | None:

@@ -61,12 +61,23 @@ class Written(Value):
     folders: tuple[str, ...] = ()
 
 
+Peek = Callable[[Path], SessionInfo | None]
+"""Makes the row of a session's file, or says that it holds none."""
+Remember = Callable[[Path, Peek], SessionInfo | None]
+"""The row of a file, made by a peek or known from before."""
+
+
+def looked_at(path: Path, peek: Peek) -> SessionInfo | None:
+    """The row of a file, made now."""
+    return peek(path)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSpec:
     """One agent. ``home`` arguments are its own configuration folder (``~/.codex``, ``~/.claude``).
 
     locate(home)             the folder to use: the one given, else the client's variable, else its default
-    list(home)               its sessions, newest first, from the heads and tails of the files
+    list(home, remember)     its sessions, newest first, from the heads and tails of the files
     recognises(head)         whether the first bytes of a file look like this agent's
     read(path)               raises ReadError, FormatError, NoConversation
     write(session, home, folder)   None where sessions cannot be written; raises WriteError
@@ -82,7 +93,7 @@ class AgentSpec:
     names: tuple[str, ...]
     capabilities: Capabilities
     locate: Callable[[Path | None], Path]
-    list: Callable[[Path], Iterator[SessionInfo]]
+    list: Callable[[Path, Remember], Iterator[SessionInfo]]
     recognises: Callable[[bytes], bool]
     read: Callable[[Path], Reading]
     write: Callable[[Session, Path, Path], Written] | None

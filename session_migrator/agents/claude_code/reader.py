@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +29,9 @@ from ...model import (
 )
 from ...toolnames import tool_kind
 from ..drafts import Draft, Drafts, by_origin
-from ..jsonl import Record, head_and_tail, lines, records_of, rows, table, text
+from ..jsonl import Record, ends, lines, records_of, rows, table, text
 from ..paths import newest_first
-from ..spec import Reading
+from ..spec import Reading, Remember, looked_at
 from .tree import BEFORE, SYNTHETIC, Node, active, grouped, node_of
 
 _OWN_KEYS = {"isSidechain", "leafUuid", "customTitle", "aiTitle"}
@@ -117,26 +118,45 @@ def _streamed(record: Record) -> Record:
     return {**record, "sessionId": record["session_id"], "isSidechain": sidechain, "parentUuid": BEFORE}
 
 
-def list_sessions(home: Path) -> Iterator[SessionInfo]:
+def list_sessions(home: Path, remember: Remember = looked_at) -> Iterator[SessionInfo]:
     """The sessions of a Claude Code home, the latest written first."""
     for path in newest_first((home / "projects").glob("*/*.jsonl")):
-        head, tail = head_and_tail(path)
-        facts: Record = {}
-        for record in (*head, *tail):
-            _note_facts(facts, record)
-        words = next(filter(None, (_human_text(record) for record in head)), None)
-        if path.stem.startswith("agent-") or not (words or facts.get("model")):
-            continue
-        yield SessionInfo(
-            agent="claude-code",
-            id=path.stem,
-            title=facts.get("custom") or facts.get("ai") or headline(words),
-            cwd=facts.get("cwd"),
-            model=facts.get("model"),
-            created_at=facts.get("first"),
-            updated_at=facts.get("last"),
-            path=str(path),
-        )
+        info = None if path.stem.startswith("agent-") else remember(path, _peek)
+        if info:
+            yield info
+
+
+def _peek(path: Path) -> SessionInfo | None:
+    """A row from the head and tail of a file, which are parsed only as far as it needs."""
+    head, tail = ends(path)
+    facts: Record = {}
+    words: str | None = None
+    for record in head:
+        _note_facts(facts, record)
+        words = words or _human_text(record)
+        if words and facts.get("cwd") and facts.get("model"):
+            break
+    for record in tail.holding(b'"timestamp"'):
+        latest: Record = {}
+        _note_facts(latest, record)
+        facts = {**facts, **{key: latest[key] for key in ("last", "model") if latest.get(key)}}
+        if latest.get("last") and (latest.get("model") or not facts.get("model")):
+            break
+    titled = (b"customTitle", b"aiTitle")
+    for record in (*head.holding(*titled), *islice(tail.holding(*titled), 1)):
+        _note_facts(facts, record)
+    if not (words or facts.get("model")):
+        return None
+    return SessionInfo(
+        agent="claude-code",
+        id=path.stem,
+        title=facts.get("custom") or facts.get("ai") or headline(words),
+        cwd=facts.get("cwd"),
+        model=facts.get("model"),
+        created_at=facts.get("first"),
+        updated_at=facts.get("last"),
+        path=str(path),
+    )
 
 
 def _note_facts(facts: Record, record: Record) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +12,9 @@ from ... import timestamps
 from ...errors import MigrationError
 from ...model import SessionInfo, goal, headline
 from .. import sqlite
-from ..jsonl import Record, head_and_tail, lines, table, text
+from ..jsonl import Record, ends, lines, table, text
 from ..paths import newest_first
+from ..spec import Remember, looked_at
 from . import reader
 from .forms import enveloped
 from .items import environment_folder_of, human_text
@@ -24,9 +26,12 @@ _SUFFIXES = (".jsonl", ".jsonl.zst", ".json")
 
 def rollouts(home: Path, ending: str = "") -> Iterator[Path]:
     """Every session file of a home whose id ends so; the archived ones last."""
+    endings = tuple(f"{ending}{suffix}" for suffix in _SUFFIXES)
     for folder in _FOLDERS:
-        for suffix in _SUFFIXES:
-            yield from (home / folder).rglob(f"rollout-*{ending}{suffix}")
+        for place, _, names in os.walk(home / folder):
+            for name in names:
+                if name.startswith("rollout-") and name.endswith(endings):
+                    yield Path(place, name)
 
 
 def home_of(rollout: Path) -> Path:
@@ -53,40 +58,49 @@ def titles(home: Path) -> dict[str, str]:
     return named
 
 
-def list_sessions(home: Path) -> Iterator[SessionInfo]:
+def list_sessions(home: Path, remember: Remember = looked_at) -> Iterator[SessionInfo]:
     """The sessions of a home, the latest written first. Those of sub-agents are not listed."""
     named = titles(home)
     for path in newest_first(rollouts(home)):
-        info = _whole(path) if path.suffix == ".json" else _peek(path)
+        info = remember(path, _whole if path.suffix == ".json" else _peek)
         if info:
             yield replace(info, title=named.get(info.id, info.title))
 
 
 def _peek(path: Path) -> SessionInfo | None:
-    """A row from the head and tail of a file."""
-    heads, tails = head_and_tail(path)
-    head = [envelope for record in heads for envelope in enveloped(record)]
-    tail = [envelope for record in tails for envelope in enveloped(record)]
-    headers = (table(record.get("payload")) for record in head if record.get("type") == "session_meta")
-    meta: Record | None = next(headers, None)
+    """A row from the head and tail of a file, which are parsed only as far as it needs."""
+    head, tail = ends(path)
+    meta: Record = {}
+    words = model = folder = None
+    for line in _enveloped(head):
+        if line.get("type") == "session_meta":
+            meta = meta or table(line.get("payload"))
+        model = reader.model_of(line) or model
+        words = human_text(line)
+        folder = folder or (None if meta.get("cwd") else environment_folder_of(line))
+        if words:
+            break
     if not meta or meta.get("thread_source") == "subagent":
         return None
-    words = headline(next(filter(None, map(human_text, head)), None))
-    if not words and not any(_answers(record) for record in (*head, *tail)):
+    if not words and not any(_answers(line) for lines in (head, tail) for line in _enveloped(lines)):
         return None
-    models = (reader.model_of(record) for record in (*reversed(tail), *reversed(head)))
-    moments = (timestamps.parse(record.get("timestamp")) for record in reversed(tail))
+    models = (reader.model_of(line) for line in tail.holding(b'"turn_context"'))
+    moments = (timestamps.parse(line.get("timestamp")) for line in tail)
     created = timestamps.parse(meta.get("timestamp"))
     return SessionInfo(
         agent="codex",
         id=text(meta.get("id")) or path.stem,
-        title=words,
-        cwd=text(meta.get("cwd")) or next(filter(None, map(environment_folder_of, head)), None),
-        model=next(filter(None, models), None),
+        title=headline(words),
+        cwd=text(meta.get("cwd")) or folder,
+        model=next(filter(None, models), model),
         created_at=created,
         updated_at=next(filter(None, moments), created),
         path=str(path),
     )
+
+
+def _enveloped(lines: Iterable[Record]) -> Iterator[Record]:
+    return (envelope for record in lines for envelope in enveloped(record))
 
 
 def _answers(record: Record) -> bool:
