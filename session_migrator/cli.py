@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from . import __version__, agents
-from .errors import MigrationError
+from .errors import MigrationError, NotFound, UsageError
 from .jsondata import clean
+from .model import headline
 
 if TYPE_CHECKING:
     from .decision import Decision
@@ -30,6 +32,18 @@ _window = click.option("--window", type=click.IntRange(min=1), help="The model's
 
 class _Group(click.Group):
     """A group whose commands fail with one line of error, one line of remedy, and the error's exit code."""
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        try:
+            result = super().main(*args, **{**options, "standalone_mode": False})
+        except click.UsageError as error:
+            command = error.ctx.command_path if error.ctx else "session-migrator"
+            _fail(error.format_message(), f"{command} --help", 2)
+        except click.Abort:
+            sys.exit(130)
+        except OSError as error:  # a full disk or a closed pipe behind the output
+            _fail(f"cannot write the output: {error.strerror}", "check where the output goes", 1)
+        sys.exit(result if isinstance(result, int) else 0)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -62,7 +76,7 @@ def main() -> None:
 @main.command("agents")
 @_as_json
 def agents_command(as_json: bool) -> None:
-    """The agents, where they keep their sessions, and what can be done with them."""
+    """The agents, and where they keep sessions."""
     rows = [_agent_row(agent) for agent in agents.AGENTS]
     if as_json:
         _print_json(rows)
@@ -99,7 +113,7 @@ def list_command(
     source: str | None, from_home: Path | None, cwd: Path | None, everywhere: bool, limit: int | None, count: bool,
     as_json: bool,
 ) -> None:  # fmt: skip
-    """The sessions on this machine, the newest first."""
+    """Sessions, the newest first."""
     from itertools import islice
 
     from .sessions import list_sessions
@@ -113,7 +127,7 @@ def list_command(
         return
     for row in rows:
         messages = f"{row['messages']:>6}  " if row["messages"] is not None else ""
-        title = " ".join(_printable(row["title"] or "").split())[:60]
+        title = headline(_printable(row["title"] or ""), 60) or ""
         click.echo(f"{row['agent']:<12}{row['id']:<38}{(row['updated_at'] or '')[:16]:<18}{messages}{title}")
     if not rows:
         click.echo("no sessions here; all of them: session-migrator list --all", err=True)
@@ -132,7 +146,7 @@ def _count(agent: str, path: str | None) -> int | None:
 @_from_home
 @click.option("--format", "form", type=click.Choice(["text", "markdown", "json", "messages"]), default="text")
 def show(session: str, source: str | None, from_home: Path | None, form: str) -> None:
-    """Print a session: as text, Markdown, the neutral JSON document, or an array of chat messages."""
+    """Print a session."""
     from . import exporter
     from .sessions import read
 
@@ -157,7 +171,7 @@ def decide(
     session: str, source: str | None, from_home: Path | None, agent: str | None, model: str | None,
     window: int | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Tell whether a session fits a target, with the sum that leads there."""
+    """Tell whether a session fits."""
     from .migration import decide_for
     from .sessions import read
     from .target import inspect
@@ -206,7 +220,12 @@ def migrate(
     from_home: Path | None, budget: int | None, window: int | None, compressor: str, history: History, dry_run: bool,
     again: bool, start: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Carry a session into another agent: as it is where it fits, else compressed."""
+    """Carry a session into another agent."""
+    if start and as_json:
+        raise UsageError("--run and --json cannot go together", "leave out one of them")
+    program = agents.get(agent).program
+    if start and shutil.which(program) is None:
+        raise NotFound(f"{program} is not on the PATH", "install it, or leave out --run")
     from . import migration
 
     done = migration.migrate(
@@ -234,9 +253,10 @@ def migrations_command(as_json: bool) -> None:
         _print_json(rows)
         return
     for row in rows:
-        ends = f"{row['source']['agent']} {row['source']['session_id'][:8]} -> {row['target']['agent']}"
-        sizes = f"{row['tokens_before']:,} -> {row['tokens_after']:,} tokens, {len(row['losses'])} losses"
-        click.echo(f"{row['migration']:<14}{row['created_at'][:16]:<18}{_printable(ends):<44}{row['mode']:<10}{sizes}")
+        source, target = row["source"], row["target"]
+        ends = f"{source['agent']} {source['session_id'][:18]} -> {target['agent']} {target['session_id'][:8]}"
+        sizes = f"{row['tokens_before']:,} -> {row['tokens_after']:,} tokens"
+        click.echo(f"{row['migration']:<14}{row['created_at'][:16]:<18}{_printable(ends):<60}{row['mode']:<10}{sizes}")
 
 
 @main.command()
@@ -254,8 +274,9 @@ def undo(migration: str) -> None:
 def _show_decision(decided: Decision) -> None:
     for entry in decided.ledger:
         click.echo(f"  {entry.name:<13}{entry.tokens:>11,}  {entry.why}")
-    verdict = "fits as it is" if decided.mode == "direct" else "does not fit as it is"
-    click.echo(f"{decided.mode}: {decided.tokens:,} tokens for a budget of {decided.budget:,}: it {verdict}")
+    verdict = "it fits as it is" if decided.mode == "direct" else "it does not fit as it is"
+    verdict = verdict if decided.budget > 0 else "nothing is left for a session"
+    click.echo(f"{decided.mode}: {decided.tokens:,} tokens for a budget of {decided.budget:,}: {verdict}")
 
 
 def _show_migration(done: Migration) -> None:
@@ -271,7 +292,8 @@ def _show_migration(done: Migration) -> None:
         click.echo("dry run: nothing was written")
         return
     for path in done.target["paths"]:
-        click.echo(f"written: {path}")
+        click.echo(f"session: {path}")
+    click.echo(f"undo:    session-migrator undo {done.migration}")
     click.echo(f"resume:  {done.target['resume']}")
 
 

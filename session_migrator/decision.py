@@ -130,7 +130,7 @@ def _ceiling(target: Target) -> int:
 
 
 def _prompt_room(target: Target) -> int:
-    return min(_PROMPT_ROOM, _ceiling(target) // 8)
+    return max(0, min(_PROMPT_ROOM, _ceiling(target) // 8))
 
 
 def _budget(target: Target) -> int:
@@ -146,7 +146,7 @@ def _terms(target: Target) -> list[Entry]:
     source = f"{target.model}, from {window.source}"
     terms = [
         ("context", window.context, f"window of {source}"),
-        ("max_input", window.max_input, f"input limit of {source}"),
+        ("max_input", window.max_input, f"input limit of {target.model}"),
         ("trigger", target.trigger, "the client compacts by itself from here"),
         ("reply_room", _reply_room(window) if window.context else None, reply),
         ("overhead", target.overhead, why.get("overhead", "no client named")),

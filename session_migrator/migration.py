@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from . import agents, compressors, decision, migrations, sessions, timestamps, tokens
 from .agents import AgentSpec, Capabilities, Reading, Written
@@ -79,6 +80,8 @@ def migrate(
         raise UsageError(f"sessions of {spec.names[0]} cannot be written", f"one of: {', '.join(writable())}")
     if budget is not None and budget < LEAST_BUDGET:
         raise UsageError(f"a budget of {budget:,} tokens is too small", f"give at least {LEAST_BUDGET:,}")
+    if history not in get_args(History):
+        raise UsageError(f"there is no history {history!r}", f"one of: {', '.join(get_args(History))}")
     started = time.time()
     if isinstance(ref, Session):
         reading = Reading(session=ref)
@@ -94,7 +97,7 @@ def migrate(
     if decided.budget <= 0:
         raise Refused(
             f"nothing fits: {target.model} in {spec.names[0]} leaves {decided.budget:,} tokens for a session",
-            "choose a model with a larger window (session-migrator decide SESSION shows the sum)",
+            "choose a model with a larger window, or a larger --window (session-migrator decide SESSION shows the sum)",
         )
     result = Compressed(session=lowered)
     if decided.mode == "compress":
@@ -105,7 +108,7 @@ def migrate(
         target={"agent": to, "session_id": None, "paths": [], "resume": None},
         mode=decided.mode,
         tokens_before=decided.tokens,
-        tokens_after=counter.session(result.session).high,
+        tokens_after=decided.tokens if decided.mode == "direct" else counter.session(result.session).high,
         decision=decided,
         losses=merged([*reading.losses, *losses]),
         warnings=(*_warnings(target, model, decided, result), *_growing(session, started)),
@@ -125,7 +128,11 @@ def migrate(
         if last:
             warning = f"the source has changed since migration {last['migration']}; this is a new one"
             planned = replace(planned, warnings=(*planned.warnings, warning))
-        return _carry_out(planned, spec, result, home, folder, workspace, made)
+
+        def resume(session_id: str) -> str:
+            return spec.resume_command(session_id, home, folder, target.model if model else None)
+
+        return _carry_out(planned, spec, result, home, folder, workspace, made, resume)
 
 
 def writable() -> list[str]:
@@ -183,7 +190,7 @@ def _compressed(lowered: Session, name: str, budget: int, counter: Counter, capa
 
 def _carry_out(
     planned: Migration, spec: AgentSpec, result: Compressed, home: Path, folder: Path, workspace: Workspace,
-    made: migrations.Lineage,
+    made: migrations.Lineage, resume: Callable[[str], str],
 ) -> Migration:  # fmt: skip
     """Store the originals of what was left out, write, read back and compare, record. Whatever fails after
     the write, what was written is taken back."""
@@ -194,7 +201,7 @@ def _carry_out(
     written = spec.write(result.session, home, folder)
     try:
         _verify(spec, written, result.session)
-        target = {"session_id": written.session_id, "paths": list(written.paths), "resume": written.resume}
+        target = {"session_id": written.session_id, "paths": list(written.paths), "resume": resume(written.session_id)}
         done = replace(planned, migration=secrets.token_hex(6), target={**planned.target, **target})
         migrations.record(workspace, made, {**done.to_dict(), **record, "written": written.to_dict()})
     except BaseException:

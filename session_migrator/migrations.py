@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,6 +78,12 @@ def listing(store: Store) -> list[Document]:
     return sorted(rows, key=lambda row: str(row["created_at"]), reverse=True)
 
 
+def untouched(store: Store, paths: Collection[str]) -> set[str]:
+    """Those of these files that a migration wrote and nobody has changed since."""
+    made = {path: digest for _, row in _records(store) for path, digest in row["digests"].items()}
+    return {path for path in paths if path in made and Path(path).exists() and _digest(Path(path)) == made[path]}
+
+
 def undo(store: Store, migration: str) -> Document:
     """Take back what a migration wrote, that and nothing else; its record. Raises NotFound, and Refused where the
     migrated session has been continued since."""
@@ -92,6 +98,9 @@ def undo(store: Store, migration: str) -> Document:
                 raise Refused(f"the session was continued since: {path} has changed", "nothing was taken back")
         take_back(_written(row["written"]))
         workspace.remove(RECORDS, row["migration"])
+        originals = row.get("originals")
+        if originals and not any(other.get("originals") == originals for _, other in _records(store)):
+            workspace.remove("originals", originals)
     return row
 
 
@@ -108,7 +117,6 @@ def _written(data: Mapping[str, Any]) -> Written:
     return Written(
         session_id=data["session_id"],
         paths=tuple(data["paths"]),
-        resume=data["resume"],
         appended=tuple(Appended(**line) for line in data["appended"]),
         folders=tuple(data["folders"]),
     )

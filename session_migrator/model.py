@@ -250,10 +250,7 @@ def goal(messages: Sequence[Message]) -> str | None:
     return None
 
 
-_HEADLINE = 80
-
-
-def headline(words: str | None) -> str | None:
-    """The beginning of a text on one line of at most 80 characters: a title for a session without one."""
+def headline(words: str | None, most: int = 80) -> str | None:
+    """The beginning of a text on one line of at most so many characters: a title for a session without one."""
     line = " ".join((words or "").split())
-    return (line if len(line) <= _HEADLINE else line[: _HEADLINE - 1].rstrip() + "…") or None
+    return (line if len(line) <= most else line[: most - 1].rstrip() + "…") or None

@@ -34,6 +34,7 @@ from .model import (
 LIMIT = 8 * 1024 * 1024
 """Bytes of content (about) that a session may hold in memory."""
 
+_FRAME = 40
 _DISK = Path("/var/tmp")  # /tmp is memory on many systems
 
 Item = TypeVar("Item")
@@ -158,7 +159,7 @@ def full_history(session: Session) -> Session:
 
 def weight(message: Message) -> int:
     """About how many bytes a message's content takes in memory."""
-    return sum(map(_part_weight, message.parts)) + 500
+    return sum(map(_part_weight, message.parts)) + _FRAME
 
 
 def _part_weight(part: Part) -> int:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from . import agents, exporter
+from . import agents, exporter, migrations
 from .agents import AgentSpec, Reading, jsonl
 from .catalog import Catalog
 from .errors import Ambiguous, FormatError, MigrationError, NoConversation, NotFound, ReadError, UsageError
@@ -55,12 +55,16 @@ def read(ref: str | Path, agent: str | None = None, home: Path | None = None, ot
 
 
 def find(ref: str, agent: str | None = None, home: Path | None = None, other_than: str | None = None) -> SessionInfo:
-    """The session of that id, unique prefix or title, or the latest. Raises NotFound, Ambiguous."""
+    """The session of that id, unique prefix of an id, title or unique beginning of one, or the latest: not a copy
+    that a migration made and nobody continued, where there is another. Raises NotFound, Ambiguous."""
     if ref == LATEST:
-        here = list_sessions(agent, Path.cwd(), home)
-        info = next((info for info in here if agent or info.agent != other_than), None)
+        here = list(list_sessions(agent, Path.cwd(), home))
+        wanted = [info for info in here if agent or info.agent != other_than]
+        copies = migrations.untouched(Store(), [info.path or "" for info in wanted])
+        info = next((info for info in wanted if info.path not in copies), next(iter(wanted), None))
         if info is None:
-            raise NotFound("no session of this folder was found", "see all with: session-migrator list --all")
+            own = f"; those that are here are {other_than}'s own" if here else ""
+            raise NotFound(f"no session of this folder was found{own}", "see all with: session-migrator list --all")
         return info
     if not ref.strip():
         raise UsageError("a session must be named", "see all with: session-migrator list --all")
@@ -68,13 +72,22 @@ def find(ref: str, agent: str | None = None, home: Path | None = None, other_tha
     for matches in (
         [info for info in everything if info.id == ref],
         [info for info in everything if info.id.startswith(ref)],
-        [info for info in everything if (info.title or "").strip().casefold() == ref.strip().casefold()],
+        [info for info in everything if _title(info) == _folded(ref)],
+        [info for info in everything if _title(info).startswith(_folded(ref).removesuffix("…"))],
     ):
         if len(matches) == 1:
             return matches[0]
         if matches:
             raise Ambiguous(f"{ref!r} fits {len(matches)} sessions", f"one of: {_names(matches)}")
     raise NotFound(f"no session is called {ref!r}", "see all with: session-migrator list --all")
+
+
+def _title(info: SessionInfo) -> str:
+    return _folded(info.title or "")
+
+
+def _folded(words: str) -> str:
+    return " ".join(words.split()).casefold()
 
 
 def _names(found: Iterable[SessionInfo]) -> str:

@@ -31,8 +31,8 @@ def inspect(
         return replace(decision.from_model(model, chosen), limit=limit)
     spec = agents.get(agent)
     home, folder = spec.locate(home), (folder or Path.cwd()).absolute()
-    configured, source = (model, "named") if model else spec.model(home, folder)
-    seen = _resized(configured, window) if window else _window(spec, configured)
+    configured, source = spec.model(home, folder, model)
+    seen = _resized(configured, window) if window else _window(spec, configured, home)
     counter = tokens.counter(configured)
     paths = spec.instructions(home, folder)
     client = _overheads()[spec.overhead]
@@ -54,11 +54,11 @@ def inspect(
     )
 
 
-def _window(spec: AgentSpec, model: str) -> Window:
+def _window(spec: AgentSpec, model: str, home: Path) -> Window:
     """The smaller of what the client gives the model and what the model takes."""
     table = context_windows.window(model)
     known = table if table and table.source != "family" else None
-    client = spec.window(model, known)
+    client = spec.window(model, known, home)
     if client is None:
         return decision.from_model(model).window
     return replace(client, max_input=known.max_input, max_output=known.max_output) if known else client

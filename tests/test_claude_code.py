@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from places import FIXTURES
 
-from session_migrator import read_session
+from session_migrator import agents, read_session
 from session_migrator.agents.claude_code import client, reader, writer
 from session_migrator.comparison import comparable
 from session_migrator.context_windows import Window
@@ -193,7 +193,7 @@ def test_a_link_to_a_folder_is_the_folder(tmp_path: Path) -> None:
 )
 def test_the_client_gives_each_model_its_own_window(model: str, context: int) -> None:
     known = Window(context=1_000_000, max_output=64_000, source="table")
-    seen = client.window(model, known)
+    seen = client.window(model, known, Path("/h"))
     assert seen is not None
     assert (seen.context, seen.source) == (context, "client")
 
@@ -215,13 +215,13 @@ def test_the_model_is_the_one_the_client_would_start_with(tmp_path: Path, monkey
     home, project = tmp_path / "h", tmp_path / "p"
     (project / ".claude").mkdir(parents=True)
     home.mkdir()
-    assert client.model(home, project)[0] == "claude-opus-5-5"
+    assert client.model(home, project, None)[0] == "claude-opus-5-5"
     (home / "settings.json").write_text('{"model": "haiku"}', encoding="utf-8")
-    assert client.model(home, project) == ("claude-haiku-5-5", str(home / "settings.json"))
+    assert client.model(home, project, None) == ("claude-haiku-5-5", str(home / "settings.json"))
     (project / ".claude" / "settings.json").write_text('{"model": "sonnet[1m]"}', encoding="utf-8")
-    assert client.model(home, project)[0] == "claude-sonnet-5-5[1m]"
+    assert client.model(home, project, None)[0] == "claude-sonnet-5-5[1m]"
     monkeypatch.setenv("ANTHROPIC_MODEL", "claude-opus-4-5")
-    assert client.model(home, project) == ("claude-opus-4-5", "ANTHROPIC_MODEL")
+    assert client.model(home, project, None) == ("claude-opus-4-5", "ANTHROPIC_MODEL")
 
 
 # --- written
@@ -278,12 +278,21 @@ def test_each_line_stays_a_line_for_readers_that_split_at_u2028(tmp_path: Path, 
     assert "\u2028" not in data
 
 
-def test_files_are_private_and_the_resume_command_is_for_that_home(tmp_path: Path, project: Path) -> None:
+def test_files_are_private(tmp_path: Path, project: Path) -> None:
     written = writer.write(sample(), tmp_path / "claude", project)
     assert stat.S_IMODE(Path(written.paths[0]).stat().st_mode) == 0o600
-    assert written.resume.startswith(f"cd '{project}' && CLAUDE_CONFIG_DIR={tmp_path}/claude claude --resume ")
-    default = writer.write(sample(), client.locate(None), project)
-    assert default.resume == f"cd '{project}' && claude --resume {default.session_id}"
+
+
+def test_the_resume_command_is_for_its_folder_its_home_and_the_model_that_was_named(project: Path) -> None:
+    spec = agents.get("claude-code")
+    default = spec.locate(None)
+    assert spec.resume_command("ID", default, project, None) == f"cd '{project}' && claude --resume ID"
+    other = spec.resume_command("ID", Path("/a b"), project, "claude-haiku-4-5")
+    assert other == f"cd '{project}' && CLAUDE_CONFIG_DIR='/a b' claude --resume ID --model claude-haiku-4-5"
+
+
+def test_a_named_alias_is_the_model_it_stands_for(tmp_path: Path) -> None:
+    assert client.model(tmp_path, tmp_path, "sonnet[1m]") == ("claude-sonnet-5-5[1m]", "named")
 
 
 def test_without_a_name_the_first_prompt_is_the_title() -> None:

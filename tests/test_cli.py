@@ -172,6 +172,36 @@ def test_show_prints_the_whole_conversation(form: str) -> None:
 # --- bad input
 
 
+def test_a_session_is_named_by_the_beginning_of_its_title(own_home: Path) -> None:
+    (own_home / ".codex").symlink_to(EXAMPLES)
+    (_, row) = run("list", "--all").stdout.splitlines()
+    shown = row[68:].strip()
+    assert shown.endswith("…")
+    for name in (shown, shown.upper(), "what does --at of"):
+        assert json.loads(run("show", name, "--format", "json").stdout)["session"]["id"].startswith("01a22882-db3b")
+
+
+def test_usage_errors_are_two_lines_too() -> None:
+    for args in (["migrate"], ["nonsense"], ["list", "--limit", "0"], ["migrate", "x", "--to", "nobody"], ["--no"]):
+        error = refused(2, *args)
+        assert "--help" in error
+    refused(2, "migrate", "x", "--to", "codex", "--run", "--json")
+
+
+def test_nothing_left_is_said_plainly() -> None:
+    done = run("decide", LONG, "--to", "claude-code", "--model", "my-model", "--window", "20000")
+    assert "nothing is left for a session" in done.stdout
+    assert "  trigger                0  " in done.stdout
+
+
+def test_codex_settings_say_what_the_window_is(own_home: Path) -> None:
+    (own_home / ".codex").mkdir()
+    settings = 'model = "gpt-5.5"\nmodel_context_window = 100000\nmodel_auto_compact_token_limit = 70000\n'
+    (own_home / ".codex" / "config.toml").write_text(settings, encoding="utf-8")
+    lines = {entry["name"]: entry["tokens"] for entry in data("decide", LONG, "--to", "codex")["ledger"]}
+    assert (lines["context"], lines["trigger"]) == (100_000, 70_000)
+
+
 def test_an_ambiguous_prefix_is_refused_with_the_candidates(own_home: Path) -> None:
     (own_home / ".codex").symlink_to(EXAMPLES)
     assert "fits 2 sessions" in refused(3, "show", "01a22882")

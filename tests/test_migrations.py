@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import signal
@@ -301,11 +300,49 @@ def test_run_starts_the_client_in_the_right_folder(tmp_path: Path, project: Path
     out = tmp_path / "out"
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": f"{tools}:/usr/bin:/bin", "OUT": str(out)}
     command = [sys.executable, "-m", "session_migrator.cli", "migrate", str(LONG), "--to", "claude-code", "--run"]
-    command += ["--into", str(project), "--home", str(tmp_path / "claude"), "--model", "claude-opus-5-5", "--json"]
+    command += ["--into", str(project), "--home", str(tmp_path / "claude"), "--model", "haiku"]
     done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 7
-    session_id = json.loads(done.stdout)["target"]["session_id"]
-    assert out.read_text(encoding="utf-8") == f"{project}\n{tmp_path}/claude --resume {session_id}\n"
+    (session_id,) = (path.stem for path in (tmp_path / "claude").rglob("*.jsonl"))
+    started = f"{project}\n{tmp_path}/claude --resume {session_id} --model claude-haiku-5-5\n"
+    assert out.read_text(encoding="utf-8") == started
+
+
+def test_run_without_the_client_writes_nothing(tmp_path: Path, project: Path) -> None:
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": "/nowhere"}
+    command = [sys.executable, "-m", "session_migrator.cli", "migrate", str(LONG), "--to", "claude-code", "--run"]
+    command += ["--into", str(project), "--home", str(tmp_path / "claude")]
+    done = subprocess.run(command, env=env, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 3
+    assert "claude is not on the PATH" in done.stderr
+    assert not (tmp_path / "claude").exists()
+
+
+def test_the_latest_session_is_not_a_copy_that_nobody_went_on_with(
+    tmp_path: Path, carry: Carry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "here"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude-code"))
+    original = carry(named("the original"), to="codex", into=project, again=True)
+    lineage = Store().workspace(project)
+    lineage.remove("migrations", str(original.migration))  # as if Codex itself had made it
+    copy = carry(Path(original.target["paths"][0]), budget=3_000, into=project)
+    assert read_session("latest").id == original.target["session_id"]
+    with Path(copy.target["paths"][0]).open("ab") as file:
+        file.write(b'{"type":"mode","mode":"normal","timestamp":"2026-11-30T00:00:00Z","sessionId":"x"}\n')
+    assert read_session("latest", "claude-code").id == copy.target["session_id"]
+
+
+def test_undo_forgets_the_originals_that_no_other_migration_needs(carry: Carry, project: Path) -> None:
+    first, second = carry(budget=3_000), carry(budget=3_000, again=True)
+    workspace = Store().workspace(project)
+    migrations.undo(Store(), str(first.migration))
+    assert len(workspace.keys("originals")) == 1
+    migrations.undo(Store(), str(second.migration))
+    assert workspace.keys("originals") == []
 
 
 def test_a_session_of_chat_messages_has_a_lineage_too(carry: Carry) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,11 +53,10 @@ class Appended(Value):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written(Value):
     """A session as written: every file that was made (absolute paths, the session's own first), every line that
-    was added to a file of others, every folder that was made (the innermost first), and how to go on from it."""
+    was added to a file of others, and every folder that was made (the innermost first)."""
 
     session_id: str
     paths: tuple[str, ...]
-    resume: str
     appended: tuple[Appended, ...] = ()
     folders: tuple[str, ...] = ()
 
@@ -81,9 +81,11 @@ class AgentSpec:
     recognises(head)         whether the first bytes of a file look like this agent's
     read(path)               raises ReadError, FormatError, NoConversation
     write(session, home, folder)   None where sessions cannot be written; raises WriteError
-    resume_command(id, home, folder)   one shell line; ``home`` None stands for the client's default
-    model(home, folder)      the model the client would use, and where that is said
-    window(model, known)     as the client sees it, given what the table knows; None where both know nothing
+    program                  the client's command
+    resume_arguments(id, model)    how the command goes on with a session, with a model where one is named
+    home_variable            the environment variable that names another home
+    model(home, folder, named)     the model the client would use (aliases resolved), and where that is said
+    window(model, known, home)     as the client sees it, given what the table knows; None where both know nothing
     trigger(window, home, folder)  tokens at which it compacts by itself, None where it never does
     instructions(home, folder)     the instruction files it would add to the first request
     overhead                 the key of its measurement in data/overhead.json
@@ -97,9 +99,18 @@ class AgentSpec:
     recognises: Callable[[bytes], bool]
     read: Callable[[Path], Reading]
     write: Callable[[Session, Path, Path], Written] | None
-    resume_command: Callable[[str, Path | None, Path], str]
-    model: Callable[[Path, Path], tuple[str, str]]
-    window: Callable[[str, Window | None], Window | None]
+    program: str
+    resume_arguments: Callable[[str, str | None], tuple[str, ...]]
+    home_variable: str
+    model: Callable[[Path, Path, str | None], tuple[str, str]]
+    window: Callable[[str, Window | None, Path], Window | None]
     trigger: Callable[[Window, Path, Path], int | None]
     instructions: Callable[[Path, Path], tuple[Path, ...]]
     overhead: str
+
+    def resume_command(self, session_id: str, home: Path, folder: Path, model: str | None) -> str:
+        """One shell line that goes on with a session from anywhere: in its folder, with its home where that is not
+        the one the client would take, and with the model where one is named."""
+        variable = [] if home == self.locate(None) else [f"{self.home_variable}={shlex.quote(str(home))}"]
+        command = shlex.join([self.program, *self.resume_arguments(session_id, model)])
+        return f"cd {shlex.quote(str(folder))} && {' '.join([*variable, command])}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ..errors import UsageError
 from .protocol import Compressed, Compressor
 
 if TYPE_CHECKING:
@@ -17,7 +18,9 @@ DEFAULT = "truncation"
 
 
 def get(name: str) -> Compressor:
-    """The compressor of that name. Raises KeyError where there is none."""
+    """The compressor of that name. Raises UsageError where there is none."""
+    if name not in COMPRESSORS:
+        raise UsageError(f"no compressor is called {name!r}", f"one of: {', '.join(COMPRESSORS)}")
     return __getattr__(COMPRESSORS[name])()
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import accumulate, chain
 
 from ..errors import Refused
 from ..model import Message, Session, Text, goal
-from ..sequences import collect
+from ..sequences import collect, weight
 from ..tokens import Counter
 from .protocol import Compressed
 from .units import units
@@ -23,33 +24,45 @@ class TruncationCompressor:
     def compress(self, session: Session, budget: int, counter: Counter) -> Compressed:
         """At most ``budget`` tokens by the counter's upper end. Raises Refused where the newest unit alone
         is larger."""
-        if counter.session(session).high <= budget:
-            return Compressed(session=session)
-        sizes = [counter.message(message).high for message in session.messages]
         whole = list(units(session.messages))
         preview = _preview(goal(session.messages) or "", int(budget * _PREVIEW_SHARE), counter)
-        largest_note = _note(session, len(sizes), sum(sizes), preview)
+        note = _note(session, len(session.messages), sum(map(weight, session.messages)), preview)
         framing = counter.session(replace(session, messages=())).high
-        room = budget - framing - counter.message(largest_note).high
-        costs = [sum(sizes[place] for place in unit) for unit in whole]
-        kept = sum(1 for total in accumulate(reversed(costs)) if total <= room)
+        room = budget - framing - counter.message(note).high
+        costs = _costs(session, reversed(whole), counter, until=4 * budget)
+        if len(costs) == len(whole) and counter.session(session).high <= budget:
+            return Compressed(session=session)
+        kept = sum(1 for total in accumulate(costs) if total <= room)
         if not kept:
             raise Refused(
-                f"the newest message alone takes {costs[-1] if costs else 0:,} tokens, the room is {max(room, 0):,}",
+                f"the newest message alone takes {costs[0] if costs else 0:,} tokens, the room is {max(room, 0):,}",
                 "choose a model with a larger window, or a larger --budget",
             )
         start = whole[len(whole) - kept].start
         elided = session.messages[:start]
-        note = replace(_note(session, start, sum(sizes[:start]), preview), timestamp=elided[0].timestamp)
+        note = replace(_note(session, start, sum(map(weight, elided)), preview), timestamp=elided[0].timestamp)
         return Compressed(
             session=replace(session, messages=collect(chain([note], session.messages[start:]))), elided=elided
         )
 
 
+def _costs(session: Session, backwards: Iterable[range], counter: Counter, until: int) -> list[int]:
+    """The tokens of the units from the latest back, as long as their sum is not over ``until``: the sum of many
+    bounds is above the bound of the whole, but not by so much, so what lies beyond need not be counted."""
+    costs: list[int] = []
+    total = 0
+    for unit in backwards:
+        if total > until:
+            break
+        costs.append(sum(counter.message(session.messages[place]).high for place in unit))
+        total += costs[-1]
+    return costs
+
+
 def _note(session: Session, count: int, size: int, preview: str) -> Message:
-    """The note in the place of ``count`` messages of about ``size`` tokens."""
+    """The note in the place of ``count`` messages with about ``size`` characters."""
     words = (
-        f"[{count} earlier messages of this conversation (about {size:,} tokens) were left out to fit this model."
+        f"[{count} earlier messages of this conversation (about {size:,} characters) were left out for want of room."
         f" All of it is kept at its source: {session.agent}, session {session.id}.]"
     )
     if preview:

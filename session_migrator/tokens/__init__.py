@@ -157,9 +157,8 @@ def counter(model: str) -> Counter:
         return Counter(name=unit, method="bound", model=model, rule=rule, encoding=None)
     if encoding:
         return Counter(name=encoding, method="exact", model=model, rule=rule, encoding=rule["ranks"])
-    low, high = rule["measured"]
     return Counter(
-        name=f"o200k_base x {low}-{high} ({label})", method="bound", model=model, rule=rule, encoding="o200k_base"
+        name=f"bounds from o200k_base ({label})", method="bound", model=model, rule=rule, encoding="o200k_base"
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 from pathlib import Path
 from typing import Any, cast
 
@@ -65,27 +64,27 @@ def _base36(number: int) -> str:
     return digits
 
 
-def resume_command(session_id: str, home: Path | None, folder: Path) -> str:
-    """``cd FOLDER && claude --resume ID``, with CLAUDE_CONFIG_DIR where the home is not the default."""
-    variable = f"CLAUDE_CONFIG_DIR={shlex.quote(str(home))} " if home else ""
-    return f"cd {shlex.quote(str(folder))} && {variable}claude --resume {session_id}"
+def resume_arguments(session_id: str, model_id: str | None) -> tuple[str, ...]:
+    """``claude --resume ID``, with ``--model`` where one is named."""
+    return ("--resume", session_id, *(("--model", model_id) if model_id else ()))
 
 
-def model(home: Path, folder: Path) -> tuple[str, str]:
-    """The model the client would start with here: ANTHROPIC_MODEL, then ``model`` of the project's and
-    the home's settings, then its default. Aliases (opus, sonnet, ...) are resolved."""
-    named, source = os.environ.get("ANTHROPIC_MODEL"), "ANTHROPIC_MODEL"
-    for path in _settings(home, folder):
-        if named:
+def model(home: Path, folder: Path, named: str | None) -> tuple[str, str]:
+    """The model named, else the one the client would start with here: ANTHROPIC_MODEL, then ``model`` of the
+    project's and the home's settings, then its default. Aliases (opus, sonnet, ...) are resolved."""
+    chosen: Any = named or os.environ.get("ANTHROPIC_MODEL")
+    source = "named" if named else "ANTHROPIC_MODEL"
+    for path in () if chosen else _settings(home, folder):
+        chosen, source = _read(path).get("model"), str(path)
+        if chosen:
             break
-        named, source = _read(path).get("model"), str(path)
-    if not isinstance(named, str) or not named:
+    if not isinstance(chosen, str) or not chosen:
         return _DEFAULT_MODEL, f"default of Claude Code {VERSION}"
-    base = _LARGE_SUFFIX.sub("", named)
-    return _ALIASES.get(base.lower(), base) + named[len(base) :], source
+    base = _LARGE_SUFFIX.sub("", chosen)
+    return _ALIASES.get(base.lower(), base) + chosen[len(base) :], source
 
 
-def window(model_id: str, known: Window | None) -> Window | None:
+def window(model_id: str, known: Window | None, home: Path) -> Window | None:  # noqa: ARG001
     """The window by the client's own catalogue; other known models get the 200,000 it assumes, at most."""
     base = normalize(model_id)
     if known is None or known.context is None:
@@ -106,7 +105,7 @@ def trigger(seen: Window, home: Path, folder: Path) -> int | None:
     usable = context - min(seen.max_output or _REPLY_RESERVE, _REPLY_RESERVE)
     percent = os.environ.get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "")
     share = usable * int(percent) // 100 if percent.isdigit() and 0 < int(percent) <= 100 else usable
-    return min(usable - _MARGIN, share)
+    return max(0, min(usable - _MARGIN, share))
 
 
 def instructions(home: Path, folder: Path) -> tuple[Path, ...]:

@@ -34,12 +34,10 @@ def write(session: Session, home: Path, folder: Path) -> Written:
     session_id = str(uuid.uuid4())
     path = client.project_folder(home, folder) / f"{session_id}.jsonl"
     folders = write_new(path, map(dump, records(session, session_id, str(folder.resolve()))))
-    default = client.locate(None)
     return Written(
         session_id=session_id,
         paths=(str(path),),
         folders=folders,
-        resume=client.resume_command(session_id, None if home == default else home, folder),
     )
 
 

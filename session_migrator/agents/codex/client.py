@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -30,23 +29,26 @@ def locate(home: Path | None) -> Path:
     return home or Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
 
 
-def resume_command(session_id: str, home: Path | None, folder: Path) -> str:
-    """``cd FOLDER && codex resume ID``, with CODEX_HOME where the home is not the default."""
-    variable = f"CODEX_HOME={shlex.quote(str(home))} " if home else ""
-    return f"cd {shlex.quote(str(folder))} && {variable}codex resume {session_id}"
+def resume_arguments(session_id: str, model_id: str | None) -> tuple[str, ...]:
+    """``codex resume ID``, with ``--model`` where one is named."""
+    return ("resume", session_id, *(("--model", model_id) if model_id else ()))
 
 
-def model(home: Path, folder: Path) -> tuple[str, str]:  # noqa: ARG001
-    """``model`` of config.toml, else the client's default."""
-    named = _config(home).get("model")
-    if isinstance(named, str) and named:
-        return named, str(home / "config.toml")
+def model(home: Path, folder: Path, named: str | None) -> tuple[str, str]:  # noqa: ARG001
+    """The model named, else ``model`` of config.toml, else the client's default."""
+    if named:
+        return named, "named"
+    configured = _config(home).get("model")
+    if isinstance(configured, str) and configured:
+        return configured, str(home / "config.toml")
     return _DEFAULT_MODEL, f"default of Codex {VERSION}"
 
 
-def window(model_id: str, known: Window | None) -> Window | None:
-    """The nominal window of the client's own catalogue, for other known models at most its fallback."""
-    context = _WINDOWS.get(normalize(model_id))
+def window(model_id: str, known: Window | None, home: Path) -> Window | None:
+    """``model_context_window`` of config.toml, else the nominal window of the client's own catalogue, for other
+    known models at most its fallback."""
+    configured = _config(home).get("model_context_window")
+    context = configured if isinstance(configured, int) and configured > 0 else _WINDOWS.get(normalize(model_id))
     if context is None and known and known.context:
         context = min(known.context, _SMALL)
     return Window(context=context, source="client") if context else None

@@ -56,7 +56,6 @@ def write(session: Session, home: Path, folder: Path) -> Written:
         paths=(str(path),),
         appended=appended,
         folders=folders,
-        resume=client.resume_command(session_id, None if home == client.locate(None) else home, folder),
     )
 
 
