@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -14,6 +16,7 @@ import click
 
 from . import __version__, agents
 from .errors import MigrationError, NotFound, UsageError
+from .files import is_folder
 from .jsondata import clean
 from .model import headline
 
@@ -33,25 +36,25 @@ _window = click.option("--window", type=click.IntRange(min=1), help="The model's
 class _Group(click.Group):
     """A group whose commands fail with one line of error, one line of remedy, and the error's exit code."""
 
-    def main(self, *args: Any, **options: Any) -> Any:
+    def main(self, *args: Any, **options: Any) -> NoReturn:
         try:
             result = super().main(*args, **{**options, "standalone_mode": False})
-        except click.UsageError as error:
-            command = error.ctx.command_path if error.ctx else "session-migrator"
-            _fail(error.format_message(), f"{command} --help", 2)
-        except click.Abort:
-            sys.exit(130)
-        except OSError as error:  # a full disk or a closed pipe behind the output
-            _fail(f"cannot write the output: {error.strerror}", "check where the output goes", 1)
-        sys.exit(result if isinstance(result, int) else 0)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
+            sys.stdout.flush()
         except MigrationError as error:
             _fail(str(error), error.remedy, error.exit_code)
+        except click.UsageError as error:
+            command = error.ctx.command_path if error.ctx else "session-migrator"
+            _fail(error.format_message(), f"{command} --help", error.exit_code)
+        except click.Abort:
+            sys.exit(130)
         except RecursionError:
             _fail("the session's data is nested too deeply", "name another session", 1)
+        except OSError as error:
+            if error.errno != errno.EPIPE:
+                _fail(str(error), "check that it exists, and its permissions", 1)
+            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123  (so that exit flushes nothing)
+            sys.exit(1)  # whoever reads the output has had enough
+        sys.exit(result if isinstance(result, int) else 0)
 
 
 def _fail(message: str, remedy: str, code: int) -> NoReturn:
@@ -92,7 +95,7 @@ def _agent_row(agent: str) -> dict[str, Any]:
 
     spec = agents.get(agent)
     home = spec.locate(None)
-    found = home.is_dir()
+    found = is_folder(home)
     return {
         "agent": spec.id, "home": str(home), "found": found,
         "why": "its folder is here" if found else f"{home} does not exist",
@@ -114,11 +117,9 @@ def list_command(
     as_json: bool,
 ) -> None:  # fmt: skip
     """Sessions, the newest first."""
-    from itertools import islice
-
     from .sessions import list_sessions
 
-    infos = islice(list_sessions(source, None if everywhere else cwd or Path.cwd(), from_home), limit)
+    infos = list(list_sessions(source, None if everywhere else cwd or Path.cwd(), from_home))[:limit]
     rows: list[dict[str, Any]] = [
         {**info.to_dict(), "messages": _count(info.agent, info.path) if count else None} for info in infos
     ]
@@ -127,8 +128,8 @@ def list_command(
         return
     for row in rows:
         messages = f"{row['messages']:>6}  " if row["messages"] is not None else ""
-        title = headline(_printable(row["title"] or ""), 60) or ""
-        click.echo(f"{row['agent']:<12}{row['id']:<38}{(row['updated_at'] or '')[:16]:<18}{messages}{title}")
+        title, name = headline(_printable(row["title"] or ""), 60) or "", _printable(row["id"])
+        click.echo(f"{row['agent']:<12}{name:<38}{(row['updated_at'] or '')[:16]:<18}{messages}{title}")
     if not rows:
         click.echo("no sessions here; all of them: session-migrator list --all", err=True)
 
@@ -156,7 +157,7 @@ def show(session: str, source: str | None, from_home: Path | None, form: str) ->
     else:
         click.echo(exporter.to_markdown(reading.session) if form == "markdown" else exporter.to_text(reading.session))
     for loss in reading.losses:
-        click.echo(f"{loss.severity}: {loss.detail}", err=True)
+        click.echo(f"{loss.severity}: {_printable(loss.detail)}", err=True)
 
 
 @main.command()
@@ -273,14 +274,14 @@ def undo(migration: str) -> None:
 
 def _show_decision(decided: Decision) -> None:
     for entry in decided.ledger:
-        click.echo(f"  {entry.name:<13}{entry.tokens:>11,}  {entry.why}")
+        click.echo(f"  {entry.name:<13}{entry.tokens:>11,}  {_printable(entry.why)}")
     verdict = "it fits as it is" if decided.mode == "direct" else "it does not fit as it is"
     verdict = verdict if decided.budget > 0 else "nothing is left for a session"
     click.echo(f"{decided.mode}: {decided.tokens:,} tokens for a budget of {decided.budget:,}: {verdict}")
 
 
 def _show_migration(done: Migration) -> None:
-    click.echo(f"{done.source['agent']} {done.source['session_id']} -> {done.target['agent']}")
+    click.echo(f"{done.source['agent']} {_printable(done.source['session_id'])} -> {done.target['agent']}")
     _show_decision(done.decision)
     if done.mode == "compress":
         click.echo(f"kept:    {done.tokens_after:,} of {done.tokens_before:,} tokens")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from typing import Any
 
 from .jsondata import clean
@@ -11,12 +11,15 @@ from .model import Compaction, Image, Message, Part, Text, Thinking, ToolCall, T
 
 
 def comparable(messages: Iterable[Message]) -> Iterator[tuple[str, Any]]:
-    """Every part with its role, in order, without provider-tagged extras. Where one message of a role ends and
-    the next begins does not count: every client joins them when it sends. Calls and results keep their ids, so
-    pairs are compared too."""
-    for message in messages:
-        for part in message.parts:
-            yield message.role, _bare(part)
+    """Every part with its role, in order, without provider-tagged extras. Where one message of a role, or one text,
+    ends and the next begins does not count: every client joins them when it sends. Calls and results keep their
+    ids, so pairs are compared too."""
+    parts = ((message.role, _bare(part)) for message in messages for part in message.parts)
+    for (role, kind), run in groupby(parts, key=lambda pair: (pair[0], pair[1][0])):
+        if kind == Text.type:
+            yield role, (kind, "".join(bare[1] for _, bare in run))
+        else:
+            yield from run
 
 
 def _bare(part: Part) -> Any:

@@ -14,6 +14,16 @@ from .errors import Refused, WriteError
 _PREFIX, _SUFFIX = ".session-migrator-", ".tmp"
 
 
+def is_file(path: Path | str) -> bool:
+    """Whether there is a file; False also where no file can be, or where we may not look (pathlib raises there)."""
+    return os.path.isfile(path)  # noqa: PTH113
+
+
+def is_folder(path: Path | str) -> bool:
+    """The same of a folder."""
+    return os.path.isdir(path)  # noqa: PTH112
+
+
 def make_folder(folder: Path) -> tuple[str, ...]:
     """Make a folder and its missing parents, each 0700; those that were made, the innermost first. Raises
     WriteError."""
@@ -51,16 +61,20 @@ def write_new(path: Path, chunks: Iterable[bytes]) -> tuple[str, ...]:
 
 def _publish(path: Path, chunks: Iterable[bytes]) -> None:
     temporary = _write_temporary(path, chunks)
+    linked = False
     try:
         os.link(temporary, path)
+        linked = True
         _sync_folder(path.parent)
+        linked = False
     except FileExistsError as error:
         raise Refused(f"{path} exists already", "nothing was changed; try again") from error
     except OSError as error:
         raise _cannot(path, error) from error
     finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+        for left in (temporary, path)[: 1 + linked]:
+            with contextlib.suppress(OSError):
+                left.unlink()
 
 
 def replace(path: Path, chunks: Iterable[bytes]) -> None:
@@ -93,25 +107,52 @@ def replace_by_digest(folder: Path, suffix: str, chunks: Iterable[bytes]) -> str
     return digest.hexdigest()
 
 
-def append_line(path: Path, line: bytes) -> None:
-    """Add one line to a file that others write too; every byte that is there stays. Raises WriteError."""
+def append_line(path: Path, line: bytes) -> bytes:
+    """Add one line to a file that others write too, and return the bytes that were added (a line break first where
+    the last line has none); every byte that is there stays. Raises WriteError; then nothing is added."""
     make_folder(path.parent)
+    added = line
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         with os.fdopen(handle, "r+b") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - 1))
-            torn = size and file.read(1) != b"\n"
-            file.write((b"\n" if torn else b"") + line)
+            added = (b"\n" if size and file.read(1) != b"\n" else b"") + line
+            file.write(added)
             file.flush()
             os.fsync(file.fileno())
-    except OSError as error:
-        raise _cannot(path, error) from error
+    except BaseException as error:
+        remove_end(path, added)
+        if isinstance(error, OSError):
+            raise _cannot(path, error) from error
+        raise
+    return added
+
+
+def remove_end(path: Path, added: bytes) -> bool:
+    """Take off the bytes that a file ends with, if it still does; a file that held nothing else goes."""
+    try:
+        with path.open("r+b") as file:
+            size = file.seek(0, os.SEEK_END)
+            if size < len(added):
+                return False
+            file.seek(size - len(added))
+            if file.read() != added:
+                return False
+            file.truncate(size - len(added))
+        if size == len(added):
+            path.unlink()
+    except OSError:
+        return False
+    return True
 
 
 def remove_line(path: Path, line: bytes) -> bool:
     """Take a line out of a file, every other byte staying as it is; whether it was there. A file that holds
     nothing else goes. Raises WriteError."""
+    if remove_end(path, line):
+        return True
+    line = line.removeprefix(b"\n")
     try:
         with path.open("rb") as file:
             lines = file.readlines()

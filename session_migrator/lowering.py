@@ -53,8 +53,11 @@ def lower(session: Session, capabilities: Capabilities, now: str | None = None) 
         detail = "a sub-agent's own conversation is not carried; what it reported is"
         losses += [Loss(kind="child_session", detail=detail)] * len(session.children)
     messages = _fitting(paired(session.messages, capabilities.id_pattern, losses), capabilities, losses)
-    messages = _timed(_opened(messages, capabilities), session.created_at, now or timestamps.now(), losses)
-    return replace(session, messages=collect(messages), children=()), merged(losses)
+    now = now or timestamps.now()
+    messages = _timed(_opened(messages, capabilities), session.created_at, now, losses)
+    created, updated = (stamp and min(stamp, now) for stamp in (session.created_at, session.updated_at))
+    lowered = replace(session, messages=collect(messages), children=(), created_at=created, updated_at=updated)
+    return lowered, merged(losses)
 
 
 def _opened(messages: Iterable[Message], capabilities: Capabilities) -> Iterator[Message]:
@@ -153,7 +156,7 @@ def _image(part: Image, capabilities: Capabilities, losses: list[Loss]) -> Part:
         problem = "the target takes no images"
     elif part.data is None:
         if part.location and part.location.startswith(("https://", "http://")):
-            return part
+            return replace(part, media_type=None)  # clients store the address alone
         problem = "its bytes are not in the session"
     else:
         media_type = next((kind for start, kind in _IMAGE_TYPES.items() if part.data.startswith(start)), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import time
 from collections.abc import Callable
@@ -14,8 +15,9 @@ from .agents import AgentSpec, Capabilities, Reading, Written
 from .comparison import difference
 from .compressors import Compressed
 from .decision import LEAST_BUDGET, Decision, Target
-from .errors import MigrationError, Refused, UsageError, WriteError
+from .errors import MigrationError, NoConversation, Refused, UsageError, WriteError
 from .exporter import dump
+from .files import is_folder
 from .losses import Loss, merged
 from .lowering import lower
 from .model import Session, Value, goal, headline
@@ -94,6 +96,8 @@ def migrate(
     counter = tokens.counter(target.model)
 
     lowered, losses, decided = _decided(session, history, spec.capabilities, target, counter)
+    if not lowered.messages:
+        raise NoConversation("nothing of the session can be carried", "name another session")
     if decided.budget <= 0:
         raise Refused(
             f"nothing fits: {target.model} in {spec.names[0]} leaves {decided.budget:,} tokens for a session",
@@ -141,14 +145,14 @@ def writable() -> list[str]:
 
 
 def _existing(cwd: str | None) -> Path | None:
-    return Path(cwd) if cwd and Path(cwd).is_dir() else None
+    return Path(cwd) if cwd and Path(cwd).is_absolute() and is_folder(cwd) else None
 
 
 def _folder(session: Session, into: Path | str | None) -> Path:
     """The project folder the session goes on in."""
     if into is not None:
-        folder = Path(into).expanduser()
-        if not folder.is_dir():
+        folder = Path(os.path.expanduser(into))  # noqa: PTH111
+        if not is_folder(folder):
             raise UsageError(f"{folder} is not a folder", "name an existing one with --into")
         return folder.absolute()
     folder = _existing(session.cwd)

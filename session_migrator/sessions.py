@@ -10,6 +10,7 @@ from . import agents, exporter, migrations
 from .agents import AgentSpec, Reading, jsonl
 from .catalog import Catalog
 from .errors import Ambiguous, FormatError, MigrationError, NoConversation, NotFound, ReadError, UsageError
+from .files import is_file, is_folder
 from .model import Session, SessionInfo
 from .storage import Store
 
@@ -29,8 +30,16 @@ def list_sessions(
     place = os.path.realpath(cwd) if cwd is not None else None
     with Catalog(Store().root / "cache" / "list.json") as catalog:
         found = (info for spec in specs for info in spec.list(spec.locate(home), catalog.remember))
-        kept = [info for info in found if place is None or (info.cwd and os.path.realpath(info.cwd) == place)]
+        kept = [info for info in found if place is None or (info.cwd and _real(info.cwd) == place)]
     return iter(sorted(kept, key=lambda info: info.updated_at or "", reverse=True))
+
+
+def _real(folder: str) -> str | None:
+    """Where a folder really is, if it is named in full and could be one."""
+    try:
+        return os.path.realpath(folder) if Path(folder).is_absolute() else None
+    except ValueError:  # a NUL character
+        return None
 
 
 def read_session(ref: str | Path, agent: str | None = None) -> Session:
@@ -44,11 +53,11 @@ def read_session(ref: str | Path, agent: str | None = None) -> Session:
 def read(ref: str | Path, agent: str | None = None, home: Path | None = None, other_than: str | None = None) -> Reading:
     """As ``read_session``, with the reader's losses. ``latest`` is the newest of the current folder, from
     another agent than ``other_than`` unless ``agent`` names one."""
-    path = Path(ref).expanduser()
-    if path.is_file():
+    path = Path(os.path.expanduser(ref))  # noqa: PTH111 -- Path.expanduser raises where there is no such user
+    if is_file(path):
         return _read_file(path.absolute(), agent)
     if isinstance(ref, Path) or os.sep in ref or path.suffix in (".json", ".jsonl"):
-        problem = "is a folder" if path.is_dir() else "does not exist"
+        problem = "is a folder" if is_folder(path) else "is no file" if os.path.lexists(path) else "does not exist"
         raise ReadError(f"{path} {problem}", "name a session file, or an id (session-migrator list --all)")
     info = find(ref, agent, home, other_than)
     return agents.get(info.agent).read(Path(info.path or ""))

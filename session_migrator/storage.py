@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from .errors import NotFound, ReadError, UsageError
+from .errors import NotFound, ReadError, UsageError, WriteError
 from .files import make_folder, replace, replace_by_digest
 
 Document = dict[str, Any]
@@ -99,7 +99,11 @@ class Workspace:
             yield
             return
         make_folder(self.path)
-        with (self.path / ".lock").open("a+b") as lock:
+        try:
+            lock = (self.path / ".lock").open("a+b")
+        except OSError as error:
+            raise WriteError(f"cannot lock {self.path}: {error.strerror}", "check its permissions") from error
+        with lock:
             _lock(lock.fileno())
             self._held = True
             try:

@@ -26,7 +26,8 @@ def parse(value: Any) -> str | None:
         if _NUMERIC.fullmatch(text):
             return _from_number(float(text))
         moment = datetime.fromisoformat(text)
-        return render(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return render(moment) if moment > _EPOCH else None
     except (ValueError, OverflowError):
         return None
 

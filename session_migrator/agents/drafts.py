@@ -23,9 +23,20 @@ class Draft:
     model: str | None = None
     origin: Origin | None = None
 
+    kinds: set[type[Part]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.kinds = set(map(type, self.parts))
+
+    def add(self, parts: Iterable[Part]) -> None:
+        """Take in further parts."""
+        for part in parts:
+            self.parts.append(part)
+            self.kinds.add(type(part))
+
     def has(self, kind: type[Text] | type[ToolCall]) -> bool:
         """Whether a part of that kind is there already."""
-        return any(isinstance(part, kind) for part in self.parts)
+        return kind in self.kinds
 
 
 class Drafts:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from ...context_windows import Window, normalize
+from ...files import is_file
 
 VERSION = "2.1.332"
 
@@ -114,7 +115,7 @@ def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
     found = [home / "CLAUDE.md"]
     for place in reversed([folder, *folder.parents]):
         found += [place / "CLAUDE.md", place / ".claude" / "CLAUDE.md", place / "CLAUDE.local.md"]
-    unique = dict.fromkeys(path.resolve() for path in found if path.is_file())
+    unique = dict.fromkeys(path.resolve() for path in found if is_file(path))
     return tuple(unique)
 
 
@@ -126,6 +127,6 @@ def _settings(home: Path, folder: Path) -> tuple[Path, ...]:
 def _read(path: Path) -> dict[str, Any]:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return cast(dict[str, Any], data) if isinstance(data, dict) else {}

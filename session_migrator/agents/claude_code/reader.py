@@ -45,7 +45,7 @@ _INJECTED = re.compile(
 _MOVED_OUT = "a result that its client had moved to a file is carried as its model saw it: a preview and the path"
 # A shell command the user ran with "!", and what it printed: neither words of theirs nor the client's.
 _SHELL = re.compile(r"\s*<bash-(?:input|stdout|stderr)>")
-_REMINDER = re.compile(r"\s*(<system-reminder>.*?</system-reminder>)", re.DOTALL)
+_OPEN, _CLOSE = "<system-reminder>", "</system-reminder>"
 
 
 def recognises(head: bytes) -> bool:
@@ -205,7 +205,7 @@ def _user(drafts: Drafts, record: Record, record_id: str, stamp: str | None) -> 
     parts = _user_parts(table(record.get("message")).get("content"))
     results: list[Part] = [part for part in parts if isinstance(part, ToolResult)]
     if results and drafts.last and drafts.last.role == "tool":
-        drafts.last.parts += results
+        drafts.last.add(results)
     elif results:
         drafts.add(Draft(role="tool", parts=results, id=record_id, timestamp=stamp, origin="tool"))
     told: Iterator[tuple[Origin | None, Part]] = (
@@ -243,12 +243,21 @@ def _user_parts(content: Any) -> list[Part]:
 
 
 def _unglued(part: Part) -> Iterator[Part]:
-    if not isinstance(part, Text) or "<system-reminder>" not in part.text:
+    """The part, or the pieces of its text; blanks go with the reminder beside them, and no character is lost."""
+    if not isinstance(part, Text):
         yield part
         return
-    for piece in _REMINDER.split(part.text):
-        if piece.strip():
-            yield Text(text=piece)
+    words, at = part.text, 0
+    while (start := words.find(_OPEN, at)) >= 0 and (end := words.find(_CLOSE, start)) >= 0:
+        end += len(_CLOSE)
+        end += 0 if words[end:].strip() else len(words) - end
+        said = words[at:start].rstrip()
+        if said:
+            yield Text(text=said)
+        yield Text(text=words[at + len(said) : end])
+        at = end
+    if at < len(words) or not words:
+        yield Text(text=words[at:])
 
 
 def _part(block: Record) -> Part:

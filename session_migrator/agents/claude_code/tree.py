@@ -76,15 +76,19 @@ def active(nodes: Sequence[Node]) -> tuple[list[Node], list[Node], list[Loss]]:
             losses.append(Loss(kind="branch", severity="info", detail=detail))
         parent[node.id] = found
     leaf = next((node for node in reversed(unique) if node.speaks), None)
-    live = _line(leaf, parent, unique)
-    seen = {node.id for node in live}
-    earlier: list[Node] = []
+    below: dict[str, list[Node]] = {}
+    for node in unique:
+        above = parent[node.id]
+        if above is not None and not node.is_prompt:
+            below.setdefault(above.id, []).append(node)
+    seen: set[str] = set()
+    live = _line(leaf, parent, below, seen)
+    lines: list[list[Node]] = []
     before = _before(live, first, seen)
     while before is not None:
-        part = [node for node in _line(before, parent, unique) if node.id not in seen]
-        seen.update(node.id for node in part)
-        earlier = part + earlier
-        before = _before(part, first, seen)
+        lines.append(_line(before, parent, below, seen))
+        before = _before(lines[-1], first, seen)
+    earlier = [node for line in reversed(lines) for node in line]
     left = sum(1 for node in unique if node.speaks and node.id not in seen)
     if left:
         detail = f"{left} records of branches that were given up (rewinds) are not carried"
@@ -99,23 +103,31 @@ def _before(line: Sequence[Node], first: dict[str, Node], seen: set[str]) -> Nod
     return first.get(logical) if logical and logical not in seen else None
 
 
-def _line(leaf: Node | None, parent: dict[str, Node | None], nodes: Sequence[Node]) -> list[Node]:
-    """From the root to a leaf, with what hangs off the way and is no branch of its own."""
+def _line(
+    leaf: Node | None, parent: dict[str, Node | None], below: dict[str, list[Node]], seen: set[str]
+) -> list[Node]:
+    """From the root (or what was seen before) to a leaf, with what hangs off the way and is no branch of its own.
+    ``below`` holds the children of each record that are no prompts; what is returned is then seen."""
     way: list[Node] = []
-    on_way: set[str] = set()
     node = leaf
-    while node is not None and node.id not in on_way:
+    while node is not None and node.id not in seen:
         way.append(node)
-        on_way.add(node.id)
+        seen.add(node.id)
         node = parent[node.id]
-    root: dict[str, str] = {node.id: node.id for node in way}  # the record of the way that each hangs off
-    hanging: dict[str, list[Node]] = {}
-    for node in nodes:
-        above = parent[node.id]
-        if node.id not in on_way and above is not None and above.id in root and not node.is_prompt:
-            root[node.id] = root[above.id]
-            hanging.setdefault(root[node.id], []).append(node)
-    return [member for node in reversed(way) for member in (node, *hanging.get(node.id, ()))]
+    return [member for node in reversed(way) for member in (node, *_hanging(node, below, seen))]
+
+
+def _hanging(node: Node, below: dict[str, list[Node]], seen: set[str]) -> list[Node]:
+    """What hangs off a record and was not seen before, in the order of the file."""
+    found: list[Node] = []
+    open_ = [node]
+    while open_:
+        for child in below.get(open_.pop().id, ()):
+            if child.id not in seen:
+                seen.add(child.id)
+                found.append(child)
+                open_.append(child)
+    return sorted(found, key=lambda child: child.offset)
 
 
 def grouped(nodes: Sequence[Node]) -> Iterator[list[Node]]:

@@ -27,6 +27,7 @@ from ...model import (
 from ..jsonl import Record, dump
 from ..spec import Written
 from . import client
+from .tree import SYNTHETIC
 
 
 def write(session: Session, home: Path, folder: Path) -> Written:
@@ -74,10 +75,15 @@ def _bodies(message: Message, session: Session, seed: str) -> Iterator[Record]:
             "type": "assistant",
             "message": {
                 "id": message_id, "type": "message", "role": "assistant",
-                "model": message.model or session.model or "unknown", "content": [_block(part)],
+                "model": _model(message.model or session.model), "content": [_block(part)],
                 "stop_reason": "tool_use" if message.calls else "end_turn", "stop_sequence": None,
             },
         }  # fmt: skip
+
+
+def _model(model: str | None) -> str:
+    """The model to name; never the one that marks the client's own words."""
+    return model if model and model != SYNTHETIC else "unknown"
 
 
 def _content(parts: tuple[Part, ...]) -> str | list[Record]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...context_windows import Window, normalize
+from ...files import is_file
 from ..paths import upward
 
 VERSION = "0.171.0"
@@ -67,7 +68,7 @@ def trigger(seen: Window, home: Path, folder: Path) -> int | None:  # noqa: ARG0
 def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
     """AGENTS.md of the home, and of every folder from the repository's root down to this one."""
     found = [home / "AGENTS.md", *(place / "AGENTS.md" for place in upward(folder))]
-    return tuple(path for path in found if path.is_file())
+    return tuple(path for path in found if is_file(path))
 
 
 def _config(home: Path) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -9,7 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from ... import timestamps
-from ...errors import MigrationError
+from ...errors import MigrationError, ReadError
+from ...files import is_file
 from ...model import SessionInfo, goal, headline
 from .. import sqlite
 from ..jsonl import Record, ends, lines, table, text
@@ -48,13 +50,14 @@ def titles(home: Path) -> dict[str, str]:
     """Names by session id: of state_*.sqlite (the newest schema that is there, read from a copy), and over
     them those of session_index.jsonl, where the last line of an id counts."""
     named: dict[str, str] = {}
-    for path in sorted(home.glob("state_*.sqlite"), key=lambda path: path.stat().st_mtime)[-1:]:
+    for path in newest_first(home.glob("state_*.sqlite"))[:1]:
         rows = sqlite.select(path, "threads", ("id", "name"))
         named.update((str(row["id"]), row["name"]) for row in rows if text(row["name"]))
     index = home / "session_index.jsonl"
-    if index.is_file() and index.stat().st_size:
-        records = (line.record or {} for line in lines(index))
-        named.update((str(row.get("id")), row["thread_name"]) for row in records if text(row.get("thread_name")))
+    if is_file(index) and index.stat().st_size:
+        with contextlib.suppress(ReadError):
+            records = (line.record or {} for line in lines(index))
+            named.update((str(row.get("id")), row["thread_name"]) for row in records if text(row.get("thread_name")))
     return named
 
 

@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ...errors import FormatError
+from ...jsondata import loads
 from ...model import Image, Message, Origin, Part, Text, Thinking, ToolCall, ToolResult, Unknown, failure_text
 from ...toolnames import tool_kind
 from ..drafts import Draft, Drafts, by_origin
@@ -31,7 +33,8 @@ FAILURE = (
     r"(?m)^(?:Process exited with code|Exit code:) (?!0\b)-?\d+"
     r"|\A(?:\[error\]|apply_patch verification failed|unsupported call:|execution error|aborted)"
 )
-_UNWRAPPED = {"output", "metadata"}
+# How an output starts that is a JSON object of these (up to 0.55).
+WRAPPED, _UNWRAPPED = '{"output"', {"output", "metadata"}
 _DATA_URL = re.compile(r"data:([^;,]*)(?:;[^,]*)?;base64,")
 # Left out on purpose: a snapshot of the repository is no part of the conversation.
 _SKIPPED = {"ghost_snapshot"}
@@ -72,7 +75,7 @@ class Items:
         for origin, parts in _runs(item, role):
             last = self.drafts.last
             if origin == "model" and last and last.role == "assistant" and (not last.has(Text) or last.has(ToolCall)):
-                last.parts += parts
+                last.add(parts)
             else:
                 self.drafts.add(Draft(
                     role=role, parts=parts, id=text(item.get("id")), timestamp=timestamp, origin=origin,
@@ -84,13 +87,13 @@ class Items:
         done = isinstance(part, Thinking) and last and last.has(Text) and not last.has(ToolCall)
         if last is None or last.role != "assistant" or done:
             last = self.drafts.add(Draft(role="assistant", timestamp=timestamp, model=model, origin="model"))
-        last.parts.append(part)
+        last.add([part])
 
     def _result(self, part: ToolResult, timestamp: str | None) -> None:
         last = self.drafts.last
         if last is None or last.role != "tool":
             last = self.drafts.add(Draft(role="tool", timestamp=timestamp, origin="tool"))
-        last.parts.append(part)
+        last.add([part])
         if part.call_id in self.children:
             match = _AGENT_ID.search(failure_text(part.parts))
             self.children[part.call_id] = match[1] if match else None
@@ -111,12 +114,13 @@ def human_text(record: Record) -> str | None:
     return next(filter(str.strip, words), None)
 
 
-_FOLDER = re.compile(r"<environment_context>.*?<cwd>(.*?)</cwd>", re.DOTALL)
+_CONTEXT = "<environment_context>"
+_FOLDER = re.compile(r"<cwd>([^<]*)</cwd>")
 
 
 def environment_folder(messages: Iterable[Message]) -> str | None:
     """The project folder as the client told it to the model (the only place up to 0.29)."""
-    told = (_FOLDER.search(message.text) for message in messages if message.origin == "injected")
+    told = (_FOLDER.search(message.text.partition(_CONTEXT)[2]) for message in messages if message.origin == "injected")
     return next((match[1] for match in told if match), None)
 
 
@@ -154,13 +158,15 @@ def _origin(part: Part, kind: Any, role: str) -> Origin | None:
 def _without_image_tags(elements: list[tuple[Record, Any]]) -> Iterator[tuple[Record, Any]]:
     """Without the text items that the client wraps around an image of the user's."""
 
-    def is_image(index: int) -> bool:
-        return 0 <= index < len(elements) and elements[index][0].get("type") == "input_image"
+    def is_pair(start: int, end: int) -> bool:
+        if start < 0 or end >= len(elements) or elements[start + 1][0].get("type") != "input_image":
+            return False
+        opening, closing = (str(elements[place][0].get("text", "")) for place in (start, end))
+        return closing == _IMAGE_CLOSE and bool(_IMAGE_OPEN.fullmatch(opening))
 
     for index, (element, kind) in enumerate(elements):
-        words = str(element.get("text", ""))
-        opens = is_image(index + 1) and _IMAGE_OPEN.fullmatch(words)
-        closes = is_image(index - 1) and words == _IMAGE_CLOSE
+        opens = is_pair(index, index + 2)
+        closes = is_pair(index - 2, index)
         if not (opens or closes):
             yield element, kind
 
@@ -207,8 +213,8 @@ def _call(item: Record) -> ToolCall:
 def _arguments(given: Any) -> Record | str:
     if isinstance(given, str):
         try:
-            given = json.loads(given)
-        except (ValueError, RecursionError):
+            given = loads(given)
+        except FormatError:
             return given
     return table(given) if isinstance(given, dict) or given is None else _raw(given)
 
@@ -227,7 +233,7 @@ def _output(given: Any) -> tuple[tuple[Part, ...], int | None]:
     """The parts of an output, and the exit code where the output itself is an object that has one
     (up to 0.55: a JSON text of ``output`` and ``metadata``)."""
     value = given
-    if isinstance(given, str) and given.startswith('{"output"'):
+    if isinstance(given, str) and given.startswith(WRAPPED):
         with contextlib.suppress(ValueError, RecursionError):
             value = json.loads(given)
     if isinstance(value, dict) and set(table(value)) <= _UNWRAPPED and isinstance(table(value).get("output"), str):

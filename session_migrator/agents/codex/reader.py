@@ -110,7 +110,7 @@ class _Rollout:
         payload = table(record.get("payload"))
         timestamp = timestamps.parse(record.get("timestamp"))
         self.updated_at = max(filter(None, (timestamp, self.updated_at)), default=None)
-        match record.get("type"):
+        match str(record.get("type")):
             case "session_meta":
                 self.meta = self.meta or payload  # a fork copies its parent's after its own
             case "turn_context":
@@ -122,7 +122,7 @@ class _Rollout:
             case "event_msg":
                 self._event(payload, timestamp)
             case kind if kind not in _PASSED:
-                self.unknown[str(kind)] += 1
+                self.unknown[kind] += 1
             case _:
                 pass
 
@@ -144,7 +144,7 @@ class _Rollout:
     def _compact(self, payload: Record, timestamp: str | None) -> None:
         """A compaction: what stood before is earlier, and its replacement is live."""
         replacement = [table(item) for item in rows(payload.get("replacement_history"))]
-        if any(item.get("type") in _ENCRYPTED for item in replacement):
+        if any(str(item.get("type")) in _ENCRYPTED for item in replacement):
             detail = "a compaction encrypted for its own provider cannot be read; the messages before it are used"
             self.losses.append(Loss(kind="unknown_record", severity="info", detail=detail))
             return

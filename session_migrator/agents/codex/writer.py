@@ -26,6 +26,7 @@ from ...model import (
 from ..jsonl import Record, dump
 from ..spec import Appended, Written
 from . import client
+from .items import WRAPPED
 
 
 def write(session: Session, home: Path, folder: Path) -> Written:
@@ -45,12 +46,12 @@ def write(session: Session, home: Path, folder: Path) -> Written:
         line = {"id": session_id, "thread_name": session.title, "updated_at": session.updated_at or start}
         index = home / "session_index.jsonl"
         try:
-            append_line(index, dump(line))
+            added = append_line(index, dump(line))
         except BaseException:
             path.unlink()
             remove_empty(folders)
             raise
-        appended = (Appended(path=str(index), line=dump(line).decode("utf-8")),)
+        appended = (Appended(path=str(index), line=added.decode("utf-8")),)
     return Written(
         session_id=session_id,
         paths=(str(path),),
@@ -148,7 +149,7 @@ def _output(result: ToolResult) -> str | list[Record]:
     parts = result.parts
     if not parts:
         return ""
-    if len(parts) == 1 and isinstance(parts[0], Text):
+    if len(parts) == 1 and isinstance(parts[0], Text) and not parts[0].text.startswith(WRAPPED):
         return parts[0].text
     return [_content(part, "input_text") for part in parts]
 
