@@ -18,7 +18,7 @@ run: .venv/run
 	@SESSION_MIGRATOR_HOME=$(DEMO)/store $(MIGRATE) --budget 3000
 
 test: .venv/dev
-	$(BIN)/python -m pytest
+	$(BIN)/coverage run -m pytest
 
 check: .venv/dev
 	$(BIN)/ruff check .

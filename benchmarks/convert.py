@@ -32,6 +32,7 @@ from session_migrator import agents
 from session_migrator.errors import MigrationError
 
 SESSION_ID = "00000000-0000-0000-0000-000000000007"
+MOST_COUNTED = 200  # megabytes; a larger session would take minutes to count
 OTHER = {"codex": "claude-code", "claude-code": "codex"}
 SHORT = {"codex": "codex", "claude-code": "claude"}
 
@@ -145,7 +146,8 @@ def _case(rivals: Path, size: float, agent: str, share: float) -> Iterator[str]:
         generate(agent, size, share, place(agent, home))
         wanted = parts(place(agent, home), agent, live=True)
         model = {"codex": "claude-opus-5-5", "claude-code": "gpt-5.5"}[agent]
-        counted = cost([sys.executable, "-c", COUNT, str(place(agent, home)), OTHER[agent], model], home)
+        command = [sys.executable, "-c", COUNT, str(place(agent, home)), OTHER[agent], model]
+        counted = cost(command, home) if size <= MOST_COUNTED else None
         base: Cost | None = None
         for tool, command in commands(rivals).items():
             out = home / "out" / tool
@@ -165,7 +167,7 @@ def _case(rivals: Path, size: float, agent: str, share: float) -> Iterator[str]:
             shutil.rmtree(out)
             cpu, memory = took.cpu / base.cpu, took.megabytes / base.megabytes
             ratios = f"{took.cpu:.2f} | {cpu:.2f} | {took.megabytes:.0f} | {memory:.2f}"
-            counting = f"{counted.cpu:.2f}" if tool == "session-migrator" else "-"
+            counting = f"{counted.cpu:.2f}" if counted and tool == "session-migrator" else "-"
             yield f"| {name} | {tool} | {ratios} | {counting} | {gone or 'nothing'} |"
 
 

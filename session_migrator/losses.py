@@ -26,14 +26,6 @@ class Loss(Value):
     severity: Severity = "lossy"
 
 
-def summary(losses: Iterable[Loss]) -> dict[str, int]:
-    """How many losses of each kind."""
-    counts: dict[str, int] = {}
-    for loss in losses:
-        counts[loss.kind] = counts.get(loss.kind, 0) + 1
-    return counts
-
-
 def merged(losses: Iterable[Loss]) -> tuple[Loss, ...]:
     """Losses that say the same become one, with how often it happened; ``where`` is the first place."""
     groups: dict[tuple[str, str, str], list[Loss]] = {}
