@@ -10,6 +10,7 @@ from pathlib import Path
 import harness
 import pytest
 
+pytest.register_assert_rewrite("going_on")
 _not_run: list[str] = []
 
 
@@ -18,7 +19,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_call(item: pytest.Item) -> None:
+def pytest_runtest_setup(item: pytest.Item) -> None:
     names = [name for marker in item.iter_markers("client") for name in marker.args]
     reason = next(filter(None, map(harness.available, names)), None)
     if reason is None:

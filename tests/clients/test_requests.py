@@ -1,0 +1,71 @@
+"""What the printed command does, what a fork takes along, and how near the forecast is to what is sent."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+
+import harness
+import pytest
+from conversations import ALL, PLAIN
+from going_on import NEWEST, PROMPT, carry, each, go_on, make_place, size
+from places import LONG
+
+from session_migrator import from_messages, tokens
+
+INSTRUCTIONS = "# Rules of this project\n" + "".join(
+    f"- Rule {number}: keep every module of part {number} small, named after what it does.\n" for number in range(28)
+)
+RECORDED = {"codex": "gpt-5.5", "claude-code": "claude-haiku-4-5"}
+NAMED = {"codex": "gpt-6-sol", "claude-code": "claude-opus-5-5"}
+FILES = {"AGENTS.md": INSTRUCTIONS, "CLAUDE.md": INSTRUCTIONS, "notes.txt": "hello\n"}
+
+
+@each(NEWEST)
+def test_instruction_files_of_the_project_are_in_the_forecast(client: str, tmp_path: Path) -> None:
+    place = make_place(client, tmp_path / "client", FILES)
+    carried = carry(LONG, place)
+    ledger = {entry.name: entry.tokens for entry in carried.done.decision.ledger}
+    assert len(INSTRUCTIONS) > 2_000
+    assert ledger["instructions"] == tokens.counter(carried.model).text(INSTRUCTIONS).high
+    body = go_on(place, carried)  # not above the forecast
+    assert json.dumps(body).count("Rule 27") == 1
+    if client == "codex":  # counted exactly: not far below it either
+        stored = json.loads((files("session_migrator") / "data" / "overhead.json").read_text(encoding="utf-8"))
+        command = stored["codex"]["models"][carried.model]["command"]["o200k"]
+        forecast = carried.forecast(PROMPT) - ledger["overhead"] + command
+        assert 0.97 * forecast <= size(body, carried.model) <= forecast
+
+
+@each(NEWEST)
+def test_the_printed_command_goes_on_in_the_terminal_with_the_model_that_was_named(client: str, tmp_path: Path) -> None:
+    """Though Claude Code would take the session's own model, and Codex the one of its settings."""
+    place = make_place(client, tmp_path / "client")
+    plain = from_messages(PLAIN, title="The plain one")
+    messages = [replace(message, model=RECORDED[client]) for message in plain.messages]
+    carried = carry(replace(plain, messages=messages), place, NAMED[client])
+    command = shlex.split(carried.done.target["resume"])
+    assert command[:3] == ["cd", str(place.project), "&&"]
+    assert command[3].partition("=")[2] == str(place.config)
+    arguments = [*command[5:], *(["--no-daemon"] if client == "codex" else [])]  # its server would outlive the test
+    keys = [(r"Tōkyō", PROMPT), (PROMPT, "\r"), ("the answer", "")]
+    script = [{"match": PROMPT, "text": "the answer"}]
+    _, requests = harness.interact(client, arguments, keys, script=script, **place.where)
+    (request,) = harness.main_requests(client, requests, PROMPT)
+    assert harness.conversation(client, request) == [*carried.history, ("user", "text", PROMPT, None)]
+    assert request["body"]["model"] == NAMED[client]
+
+
+@pytest.mark.client("codex")
+def test_a_fork_by_codex_takes_the_session_along_and_nothing_else(tmp_path: Path) -> None:
+    """Turns that are not closed would bring a message that says the user had interrupted them."""
+    place = make_place("codex", tmp_path / "client")
+    carried = carry(ALL["errors"].make(tmp_path), place)
+    run = harness.run_client("codex", ["exec", "fork", carried.session_id, PROMPT], **place.where)
+    assert run.returncode == 0, run.stderr
+    first = harness.main_requests("codex", run.requests)[0]
+    assert "<turn_aborted>" not in json.dumps(first["body"])
+    assert harness.conversation("codex", first) == [*carried.history, ("user", "text", PROMPT, None)]

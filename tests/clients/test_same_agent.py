@@ -1,0 +1,62 @@
+"""A session goes on in the agent it came from: in the same home, in a smaller model, and back from another agent."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import harness
+from conversations import ALL, larger_than
+from going_on import NEWEST, PROMPT, carry, each, go_on, make_place
+from places import FIXTURES
+
+from session_migrator import agents
+
+SAMPLES = {
+    "codex": "codex/0.171.0-tools-image-error-patch-resume-fork",
+    "claude-code": "claude-code/2.1.332-tools-image-error-edit-resume-fork",
+}
+SMALLER = {"codex": "gpt-5.5", "claude-code": "claude-haiku-4-5"}
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@each(NEWEST)
+def test_a_session_goes_on_in_its_own_home_in_another_folder(client: str, tmp_path: Path) -> None:
+    place = make_place(client, tmp_path / "client")
+    shutil.copytree(FIXTURES / SAMPLES[client], place.config)
+    before = contents(place.config)
+    source = next(agents.get(client).list(place.config))
+    carried = carry(Path(str(source.path)), place)
+    assert carried.session_id != source.id
+    go_on(place, carried)
+    after = contents(place.config)
+    assert {path: after[path] for path in before} == before
+
+
+@each(NEWEST)
+def test_a_session_too_large_for_a_smaller_model_goes_on_in_it_compressed(client: str, tmp_path: Path) -> None:
+    place = make_place(client, tmp_path / "client")
+    model = SMALLER[client]
+    carried = carry(larger_than(300_000), place, model)
+    decision = carried.done.decision
+    assert carried.done.mode == "compress"
+    assert decision.budget // 2 < carried.done.tokens_after <= decision.budget < decision.tokens
+    go_on(place, carried)
+
+
+@each(NEWEST)
+def test_a_session_that_another_agent_went_on_with_comes_back(client: str, tmp_path: Path) -> None:
+    """There, two turns further, and back again, each time with everything that was said."""
+    (other,) = set(NEWEST) - {client}
+    there, here = make_place(other, tmp_path / "there"), make_place(client, tmp_path / "here")
+    first = carry(ALL["images"].make(tmp_path), there)
+    go_on(there, first)
+    back = carry(first.path, here)
+    assert [kind for _, kind, _, _ in back.history[-5:]] == ["call", "result", "text", "text", "text"]
+    assert ("user", "text", PROMPT, None) in back.history
+    assert len(back.history) == len(first.history) + 6
+    go_on(here, back)
+    assert back.session_id in harness.list_sessions("codex", **here.where) or client != "codex"
