@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from . import timestamps
 from .agents.spec import Capabilities
+from .context_windows import normalize
 from .losses import Loss, merged
 from .model import (
     Compaction,
@@ -72,7 +73,8 @@ def _fitting(messages: Iterable[Message], capabilities: Capabilities, losses: li
     """The messages whose parts the target can hold."""
     for index, message in enumerate(messages):
         found: list[Loss] = []
-        parts = tuple(fitted for part in message.parts for fitted in _fit(part, capabilities, found))
+        can = capabilities if _own_reasoning(message, capabilities) else replace(capabilities, thinking="text")
+        parts = tuple(fitted for part in message.parts for fitted in _fit(part, can, found))
         losses += [replace(loss, where=index) for loss in found]
         if message.role == "system" and not capabilities.system and parts:
             detail = "a system message is carried as a note of the user's"
@@ -81,6 +83,16 @@ def _fitting(messages: Iterable[Message], capabilities: Capabilities, losses: li
             parts = (Text(text=SYSTEM_NOTE), *parts)
         if parts:
             yield replace(message, parts=parts)
+
+
+def _own_reasoning(message: Message, capabilities: Capabilities) -> bool:
+    """Whether reasoning in this message, if any, is of the model that the target goes on with: clients leave out
+    that of any other model, signed or not."""
+    if capabilities.thinking != "native" or capabilities.model is None or message.model == capabilities.model:
+        return True
+    if not any(isinstance(part, Thinking) for part in message.parts):
+        return True
+    return normalize(message.model or "") == normalize(capabilities.model)
 
 
 def _fit(part: Part, capabilities: Capabilities, losses: list[Loss]) -> Iterator[Part]:

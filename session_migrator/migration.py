@@ -95,7 +95,8 @@ def migrate(
     target = inspect(to, model=model, home=home, folder=folder, window=window, limit=budget)
     counter = tokens.counter(target.model)
 
-    lowered, losses, decided = _decided(session, history, spec.capabilities, target, counter)
+    capabilities = target.capabilities or spec.capabilities
+    lowered, losses, decided = _decided(session, history, capabilities, target, counter)
     if not lowered.messages:
         raise NoConversation("nothing of the session can be carried", "name another session")
     if decided.budget <= 0:
@@ -105,7 +106,7 @@ def migrate(
         )
     result = Compressed(session=lowered)
     if decided.mode == "compress":
-        result = _compressed(lowered, compressor, decided.budget, counter, spec.capabilities)
+        result = _compressed(lowered, compressor, decided.budget, counter, capabilities)
     planned = Migration(
         migration=None,
         source={"agent": session.agent, "session_id": session.id, "path": session.source},
@@ -134,7 +135,8 @@ def migrate(
             planned = replace(planned, warnings=(*planned.warnings, warning))
 
         def resume(session_id: str) -> str:
-            return spec.resume_command(session_id, home, folder, target.model if model else None)
+            named = model or spec.resumes_recorded_model(session.model, target.model)
+            return spec.resume_command(session_id, home, folder, target.model if named else None)
 
         return _carry_out(planned, spec, result, home, folder, workspace, made, resume)
 

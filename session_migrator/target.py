@@ -41,7 +41,7 @@ def inspect(
         agent=spec.id,
         model=configured,
         window=seen,
-        capabilities=spec.capabilities,
+        capabilities=replace(spec.capabilities, model=configured),
         trigger=spec.trigger(seen, home, folder),
         overhead=counter.measured(o200k=measured["o200k"], utf8_bytes=measured["utf8_bytes"]).high,
         instructions=sum(counter.text(_text(path)).high for path in paths),

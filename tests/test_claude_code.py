@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from places import FIXTURES
 
-from session_migrator import agents, read_session
+from session_migrator import agents, migrate, read_session
 from session_migrator.agents.claude_code import client, reader, writer
 from session_migrator.comparison import comparable
 from session_migrator.context_windows import Window
@@ -289,6 +289,19 @@ def test_the_resume_command_is_for_its_folder_its_home_and_the_model_that_was_na
     assert spec.resume_command("ID", default, project, None) == f"cd '{project}' && claude --resume ID"
     other = spec.resume_command("ID", Path("/a b"), project, "claude-haiku-4-5")
     assert other == f"cd '{project}' && CLAUDE_CONFIG_DIR='/a b' claude --resume ID --model claude-haiku-4-5"
+
+
+@pytest.mark.parametrize(
+    ("recorded", "named"),
+    [("claude-haiku-4-5", True), ("claude-opus-5-5-20260901", False), ("gpt-5.5", False), (None, False)],
+)
+def test_the_resume_command_names_the_model_where_the_client_would_take_the_recorded_one(
+    tmp_path: Path, project: Path, recorded: str | None, named: bool
+) -> None:
+    (tmp_path / "claude").mkdir()
+    (tmp_path / "claude" / "settings.json").write_text('{"model": "opus"}', encoding="utf-8")
+    done = migrate(replace(sample(), model=recorded), "claude-code", into=project, home=tmp_path / "claude")
+    assert done.target["resume"].endswith(" --model claude-opus-5-5") == named
 
 
 def test_a_named_alias_is_the_model_it_stands_for(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import base64
 import re
 import struct
 import zlib
+from dataclasses import replace
 
 import pytest
 import strategies
@@ -239,3 +240,14 @@ def test_context_of_the_sources_client_is_left_out_and_counted(origins: list[str
     lowered, losses = lower(session(*messages), CLAUDE, NOW)
     assert len(lowered.messages) == origins.count("user")
     assert bool(losses) == ("injected" in origins)
+
+
+@pytest.mark.parametrize(
+    ("of", "kept"),
+    [("claude-opus-5-5", True), ("claude-opus-5-5-20260901", True), ("claude-haiku-4-5", False), (None, False)],
+)
+def test_reasoning_of_another_model_of_the_same_provider_is_quoted(of: str | None, kept: bool) -> None:
+    thought = Thinking(text="Hm.", signature="sig", provider="anthropic")
+    capabilities = replace(CLAUDE, model="claude-opus-5-5")
+    lowered, _ = lower(session(user(), Message(role="assistant", parts=(thought,), model=of)), capabilities, NOW)
+    assert lowered.messages[1].parts == ((thought,) if kept else (Text(text="> [reasoning]\n> Hm."),))

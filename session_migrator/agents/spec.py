@@ -18,13 +18,15 @@ class Capabilities(Value):
     """What an agent's sessions can hold; ``lowering`` makes any session fit these.
 
     ``thinking``: ``native`` keeps reasoning signed by ``provider`` and turns other reasoning into
-    text; ``text`` turns all into text; ``drop`` leaves it out. ``error_pattern`` is given where a
+    text; ``text`` turns all into text; ``drop`` leaves it out. ``model``: where it is named, ``native`` keeps
+    that model's own reasoning only. ``error_pattern`` is given where a
     result has no flag for failure: what its text must match to be seen as one. ``id_pattern`` and
     ``name_pattern`` are what call ids and tool names must match in full.
     """
 
     thinking: Literal["native", "text", "drop"]
     provider: str | None = None
+    model: str | None = None
     images: bool = True
     system: bool = False
     first_role: Role | None = "user"
@@ -83,6 +85,8 @@ class AgentSpec:
     write(session, home, folder)   None where sessions cannot be written; raises WriteError
     program                  the client's command
     resume_arguments(id, model)    how the command goes on with a session, with a model where one is named
+    resumes_recorded_model(recorded, wanted)   whether it would go on with the model that a session records, in the
+                             place of the one it is wanted for
     home_variable            the environment variable that names another home
     model(home, folder, named)     the model the client would use (aliases resolved), and where that is said
     window(model, known, home)     as the client sees it, given what the table knows; None where both know nothing
@@ -101,6 +105,7 @@ class AgentSpec:
     write: Callable[[Session, Path, Path], Written] | None
     program: str
     resume_arguments: Callable[[str, str | None], tuple[str, ...]]
+    resumes_recorded_model: Callable[[str | None, str], bool]
     home_variable: str
     model: Callable[[Path, Path, str | None], tuple[str, str]]
     window: Callable[[str, Window | None, Path], Window | None]

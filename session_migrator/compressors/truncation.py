@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import accumulate, chain
@@ -38,12 +39,21 @@ class TruncationCompressor:
                 f"the newest message alone takes {costs[0] if costs else 0:,} tokens, the room is {max(room, 0):,}",
                 "choose a model with a larger window, or a larger --budget",
             )
-        start = whole[len(whole) - kept].start
-        elided = session.messages[:start]
-        note = replace(_note(session, start, sum(map(weight, elided)), preview), timestamp=elided[0].timestamp)
-        return Compressed(
-            session=replace(session, messages=collect(chain([note], session.messages[start:]))), elided=elided
+
+        def compressed(units_kept: int) -> Compressed:
+            start = whole[len(whole) - units_kept].start
+            elided = session.messages[:start]
+            note = _note(session, start, sum(map(weight, elided)), preview)
+            note = replace(note, timestamp=elided[0].timestamp)
+            messages = collect(chain([note], session.messages[start:]))
+            return Compressed(session=replace(session, messages=messages), elided=elided)
+
+        # The bound of a whole is below the sum of its parts' bounds, so more may fit than they say.
+        most = min(len(costs), len(whole) - 1)
+        fits = bisect_left(
+            range(kept, most + 1), True, key=lambda count: counter.session(compressed(count).session).high > budget
         )
+        return compressed(kept + max(0, fits - 1))
 
 
 def _costs(session: Session, backwards: Iterable[range], counter: Counter, until: int) -> list[int]:

@@ -16,6 +16,7 @@ SPEC = AgentSpec(
     write=writer.write,
     program="claude",
     resume_arguments=client.resume_arguments,
+    resumes_recorded_model=client.resumes_recorded_model,
     home_variable="CLAUDE_CONFIG_DIR",
     model=client.model,
     window=client.window,

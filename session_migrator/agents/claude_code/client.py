@@ -70,6 +70,13 @@ def resume_arguments(session_id: str, model_id: str | None) -> tuple[str, ...]:
     return ("--resume", session_id, *(("--model", model_id) if model_id else ()))
 
 
+def resumes_recorded_model(recorded: str | None, wanted: str) -> bool:
+    """The model of a session's answers wins over the settings and the default, where it is a Claude (2.1.332);
+    only ``--model`` and ANTHROPIC_MODEL win over it."""
+    name = normalize(recorded or "")
+    return name.startswith("claude-") and name != normalize(wanted)
+
+
 def model(home: Path, folder: Path, named: str | None) -> tuple[str, str]:
     """The model named, else the one the client would start with here: ANTHROPIC_MODEL, then ``model`` of the
     project's and the home's settings, then its default. Aliases (opus, sonnet, ...) are resolved."""

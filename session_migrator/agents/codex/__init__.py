@@ -19,6 +19,7 @@ SPEC = AgentSpec(
     write=writer.write,
     program="codex",
     resume_arguments=client.resume_arguments,
+    resumes_recorded_model=client.resumes_recorded_model,
     home_variable="CODEX_HOME",
     model=client.model,
     window=client.window,

@@ -35,6 +35,11 @@ def resume_arguments(session_id: str, model_id: str | None) -> tuple[str, ...]:
     return ("resume", session_id, *(("--model", model_id) if model_id else ()))
 
 
+def resumes_recorded_model(recorded: str | None, wanted: str) -> bool:  # noqa: ARG001
+    """Never: the client goes on with the model it is configured for."""
+    return False
+
+
 def model(home: Path, folder: Path, named: str | None) -> tuple[str, str]:  # noqa: ARG001
     """The model named, else ``model`` of config.toml, else the client's default."""
     if named:
