@@ -122,12 +122,16 @@ def parts(path: Path, agent: str, live: bool) -> Counter[str]:
     return Counter(part.type for messages in kept for message in messages for part in message.parts)
 
 
-def lost(wanted: Counter[str], found: Counter[str]) -> str:
-    """What is missing of the source's parts; reasoning that was carried as text is not."""
+def lost(live: Counter[str], whole: Counter[str], found: Counter[str]) -> str:
+    """What is missing of the source's live parts, or of all of them where the tool carried what lay before a
+    compaction too; reasoning that was carried as text is not missing."""
+    undone = found["tool_result"] > live["tool_result"]
+    wanted = whole if undone else live
     missing = {kind: count - found[kind] for kind, count in wanted.items() if found[kind] < count}
     if missing.get("thinking") and found["text"] >= wanted["text"] + missing["thinking"]:
         del missing["thinking"]
-    return ", ".join(f"{count} {kind}" for kind, count in missing.items() if kind != "compaction")
+    said = [f"{count} {kind}" for kind, count in missing.items() if kind != "compaction"]
+    return ", ".join(said + (["compactions undone"] if undone else []))
 
 
 def rows(rivals: Path, sizes: list[float]) -> Iterator[str]:
@@ -144,7 +148,7 @@ def _case(rivals: Path, size: float, agent: str, share: float) -> Iterator[str]:
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         home = Path(folder)
         generate(agent, size, share, place(agent, home))
-        wanted = parts(place(agent, home), agent, live=True)
+        live, whole = (parts(place(agent, home), agent, live=live) for live in (True, False))
         model = {"codex": "claude-opus-5-5", "claude-code": "gpt-5.5"}[agent]
         command = [sys.executable, "-c", COUNT, str(place(agent, home)), OTHER[agent], model]
         counted = cost(command, home) if size <= MOST_COUNTED else None
@@ -158,7 +162,7 @@ def _case(rivals: Path, size: float, agent: str, share: float) -> Iterator[str]:
             made = sorted(path for path in set(home.rglob("*.jsonl")) - before if path.name != "session_index.jsonl")
             try:
                 gone = took.failed or (
-                    lost(wanted, parts(made[0], OTHER[agent], live=False)) if made else "nothing written"
+                    lost(live, whole, parts(made[0], OTHER[agent], live=False)) if made else "nothing written"
                 )
             except MigrationError as error:
                 gone = f"unreadable: {error}"[:60]
