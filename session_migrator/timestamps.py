@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 _NUMERIC = re.compile(r"\s*\d{9,}(\.\d+)?\s*")
+# Our own form already, and surely a moment after 1970.
+_RENDERED = re.compile(r"20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -19,6 +21,8 @@ def parse(value: Any) -> str | None:
     """
     if isinstance(value, bool) or value is None:
         return None
+    if isinstance(value, str) and _RENDERED.fullmatch(value):
+        return value
     try:
         if isinstance(value, (int, float)):
             return _from_number(float(value))

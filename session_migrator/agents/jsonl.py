@@ -161,13 +161,17 @@ def ends(path: Path) -> tuple[End, End]:
     """The first 64 KiB of a file, and the last, the last line first: what lists are made of. A file that cannot be
     read has none."""
     try:
-        with _opened(path) as (file, size):
-            first = tail = file.read(HEAD_BYTES)
-            if size < math.inf:
-                file.seek(max(0, int(size) - HEAD_BYTES))
-            while chunk := file.read(HEAD_BYTES):
-                tail = (tail + chunk)[-HEAD_BYTES:] if size == math.inf else chunk
-    except ReadError:
+        if path.suffix == ".zst":
+            with _opened(path) as (packed, _):
+                first = tail = packed.read(HEAD_BYTES)
+                while chunk := packed.read(HEAD_BYTES):
+                    tail = (tail + chunk)[-HEAD_BYTES:]
+        else:
+            with path.open("rb", buffering=0) as file:
+                first = file.read(HEAD_BYTES)
+                file.seek(max(0, os.fstat(file.fileno()).st_size - HEAD_BYTES))
+                tail = file.read(HEAD_BYTES)
+    except (OSError, ReadError):
         return End(b"", last_first=False), End(b"", last_first=True)
     return End(first.removeprefix(b"\xef\xbb\xbf"), last_first=False), End(tail, last_first=True)
 

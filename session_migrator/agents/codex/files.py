@@ -67,7 +67,7 @@ def list_sessions(home: Path, remember: Remember = looked_at) -> Iterator[Sessio
     for path in newest_first(rollouts(home)):
         info = remember(path, _whole if path.suffix == ".json" else _peek)
         if info:
-            yield replace(info, title=named.get(info.id, info.title))
+            yield replace(info, title=named[info.id]) if info.id in named else info
 
 
 def _peek(path: Path) -> SessionInfo | None:
