@@ -16,9 +16,6 @@ import click
 
 from . import __version__, agents
 from .errors import MigrationError, NotFound, UsageError
-from .files import is_folder
-from .jsondata import clean
-from .model import headline
 
 if TYPE_CHECKING:
     from .decision import Decision
@@ -91,6 +88,7 @@ def agents_command(as_json: bool) -> None:
 
 
 def _agent_row(agent: str) -> dict[str, Any]:
+    from .files import is_folder
     from .sessions import list_sessions
 
     spec = agents.get(agent)
@@ -117,6 +115,7 @@ def list_command(
     as_json: bool,
 ) -> None:  # fmt: skip
     """Sessions, the newest first."""
+    from .model import headline
     from .sessions import list_sessions
 
     infos = list(list_sessions(source, None if everywhere else cwd or Path.cwd(), from_home))[:limit]
@@ -299,6 +298,8 @@ def _show_migration(done: Migration) -> None:
 
 
 def _print_json(data: Any) -> None:
+    from .jsondata import clean
+
     utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     click.echo(json.dumps(clean(data), ensure_ascii=not utf8, indent=2))
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from ..errors import NotFound
-from .spec import AgentSpec, Capabilities, Reading, Written
+
+if TYPE_CHECKING:
+    from .spec import AgentSpec, Capabilities, Reading, Written
 
 __all__ = ["AGENTS", "AgentSpec", "Capabilities", "Reading", "Written", "all_agents", "get"]
 
@@ -27,3 +30,10 @@ def get(agent: str) -> AgentSpec:
 def all_agents() -> Iterator[AgentSpec]:
     """Every agent, in the registry's order."""
     return map(get, AGENTS)
+
+
+def __getattr__(name: str) -> Any:
+    """The names of the contract, loaded when they are used: a list of agents needs none of them."""
+    if name in __all__:
+        return getattr(import_module(".spec", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
