@@ -123,6 +123,7 @@ def migrate(
     options = {
         "to": to, "home": str(home), "folder": str(folder), "model": target.model, "window": window, "budget": budget,
         "compressor": compressor, "history": history, "form": "session",
+        "room": decided.budget if decided.mode == "compress" else None,
     }  # fmt: skip
     made = migrations.lineage(session, options)
     workspace = (store or Store()).workspace(folder)

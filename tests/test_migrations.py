@@ -348,3 +348,13 @@ def test_undo_forgets_the_originals_that_no_other_migration_needs(carry: Carry, 
 def test_a_session_of_chat_messages_has_a_lineage_too(carry: Carry) -> None:
     chat = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi."}]
     assert carry(from_messages(chat)).migration == carry(from_messages(chat)).migration
+
+
+def test_instruction_files_that_leave_less_room_make_another_compressed_one(carry: Carry, project: Path) -> None:
+    small = {"model": "claude-haiku-4-5", "window": 60_000}
+    first = carry(**small)
+    assert first.mode == "compress"
+    (project / "CLAUDE.md").write_text("Use tabs. " * 500, encoding="utf-8")
+    second = carry(**small)
+    assert second.migration != first.migration
+    assert second.tokens_after < first.tokens_after
