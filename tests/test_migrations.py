@@ -351,7 +351,7 @@ def test_a_session_of_chat_messages_has_a_lineage_too(carry: Carry) -> None:
 
 
 def test_instruction_files_that_leave_less_room_make_another_compressed_one(carry: Carry, project: Path) -> None:
-    small = {"model": "claude-haiku-4-5", "window": 60_000}
+    small = {"model": "claude-haiku-4-5", "window": 85_000}
     first = carry(**small)
     assert first.mode == "compress"
     (project / "CLAUDE.md").write_text("Use tabs. " * 500, encoding="utf-8")
