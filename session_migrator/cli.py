@@ -271,6 +271,14 @@ def undo(migration: str) -> None:
         click.echo(f"removed: {path}")
 
 
+@main.command("mcp")
+def mcp_command() -> None:
+    """Serve the MCP tools over stdin and stdout."""
+    from .server import main as serve
+
+    serve()
+
+
 def _show_decision(decided: Decision) -> None:
     for entry in decided.ledger:
         click.echo(f"  {entry.name:<13}{entry.tokens:>11,}  {_printable(entry.why)}")

@@ -106,7 +106,7 @@ def migrate(
         )
     result = Compressed(session=lowered)
     if decided.mode == "compress":
-        result = _compressed(lowered, compressor, decided.budget, counter, capabilities)
+        result = compressed(lowered, compressor, decided.budget, counter, capabilities)
     planned = Migration(
         migration=None,
         source={"agent": session.agent, "session_id": session.id, "path": session.source},
@@ -179,7 +179,7 @@ def _decided(
     return lowered, losses, decision.decide(lowered, target, counter)
 
 
-def _compressed(lowered: Session, name: str, budget: int, counter: Counter, capabilities: Capabilities) -> Compressed:
+def compressed(lowered: Session, name: str, budget: int, counter: Counter, capabilities: Capabilities) -> Compressed:
     """Within the budget after lowering once more, or Refused. One retry takes off what lowering had added. The
     session keeps a title, since the words it began with may be gone."""
     lowered = replace(lowered, title=lowered.title or headline(goal(lowered.messages)))

@@ -1,0 +1,232 @@
+"""What the MCP server offers, as plain functions that return values. What they need is imported when they are called,
+so that a server is up at once."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from itertools import islice, zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import UsageError
+from .files import is_folder
+from .model import Value, headline
+
+if TYPE_CHECKING:
+    from .storage import Workspace
+
+Record = dict[str, Any]
+
+# Characters of JSON. Clients cut longer results, each in its own way.
+MOST_CHARACTERS = 8_000
+_PAGE, _LONGEST_PAGE = 60, 100
+
+# The values have no slots: the SDK, which makes schemas of them, would take the slots for defaults.
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownModel(Value):
+    """The limits of a model in tokens, null where unknown."""
+
+    model: str
+    context: int | None
+    max_input: int | None
+    max_output: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelWindow(KnownModel):
+    """The limits of a model in tokens, null where unknown, and who says so."""
+
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownModels(Value):
+    """A page of models."""
+
+    models: list[KnownModel]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Migrated(Value):
+    """A conversation sized to a model: in messages, or in the file at messages_path."""
+
+    decision: Record
+    messages: list[Record] | None
+    tokens_before: int
+    tokens_after: int
+    messages_path: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionRow(Value):
+    """A stored session."""
+
+    agent: str
+    id: str
+    title: str | None
+    cwd: str | None
+    model: str | None
+    updated_at: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sessions(Value):
+    """Stored sessions, the newest first."""
+
+    sessions: list[SessionRow]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Handoff(Value):
+    """What a migration did or would do, as the command line's migrate --json tells it."""
+
+    migration: str | None
+    source: Record
+    target: Record
+    mode: str
+    tokens_before: int
+    tokens_after: int
+    decision: Record
+    losses: list[Record]
+    warnings: list[str]
+
+
+def model_context_window(model: str) -> ModelWindow:
+    """The limits of a model by any spelling of its id. Raises UnknownModel, which names near ones."""
+    from .decision import from_model
+
+    window = from_model(model).window
+    return ModelWindow(
+        model=model, context=window.context, max_input=window.max_input, max_output=window.max_output,
+        source=window.source,
+    )  # fmt: skip
+
+
+def list_known_models(query: str | None = None, limit: int | None = None, cursor: str | None = None) -> KnownModels:
+    """The models of the table, the vendors in turn and each one's newest first, so that the first page (60, or
+    ``limit``) holds the current ones of all. ``query``: words that the id has; ``cursor``: the ``next_cursor`` of
+    the page before. Raises UsageError (limit, cursor)."""
+    if cursor is not None and not re.fullmatch(r"[0-9]{1,9}", cursor):
+        raise UsageError(f"{cursor[:40]!r} is no cursor", "give the next_cursor of the page before, or none")
+    models = _models(query or "")
+    start = int(cursor or 0)
+    end = start + _checked(_PAGE if limit is None else limit)
+    return KnownModels(
+        models=[_known_model(model) for model in models[start:end]], next_cursor=str(end) if models[end:] else None
+    )
+
+
+def _models(query: str) -> list[str]:
+    """The ids that have every word of the query in them, however it is punctuated."""
+    from .context_windows import family, known_models
+
+    vendors: dict[str, list[str]] = {}
+    for model in known_models():
+        vendors.setdefault((family(model) or model).split("-")[0], []).append(model)
+    ordered = [model for tier in zip_longest(*vendors.values()) for model in tier if model]
+    words = [_plain(word) for word in query.split()]
+    return [model for model in ordered if all(word and word in _plain(model) for word in words)]
+
+
+def _plain(words: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")
+
+
+def _known_model(model: str) -> KnownModel:
+    from .context_windows import window
+
+    known = window(model)
+    assert known is not None, "an id of the table"
+    return KnownModel(model=model, context=known.context, max_input=known.max_input, max_output=known.max_output)
+
+
+def migrate_session(
+    messages_json: str, source_model: str, target_model: str, target_agent: str | None = None,
+    budget: int | None = None, workspace: str | None = None,
+) -> Migrated:  # fmt: skip
+    """A conversation, given as the JSON text of an array of chat messages, sized to a model, in an agent where one
+    is named: as it was given where it fits and its calls and results are in pairs, else as OpenAI chat messages.
+
+    ``budget`` in tokens. ``workspace`` is the project folder (default: the current one); its part of the store
+    gets the messages where they have over 8,000 characters, and those that were left out. Raises MigrationError's
+    kinds.
+    """
+    from . import compressors, decision, exporter, jsondata, tokens
+    from .agents import Capabilities
+    from .lowering import lower
+    from .migration import compressed
+    from .storage import Store
+    from .target import inspect
+
+    if budget is not None and budget < decision.LEAST_BUDGET:
+        raise UsageError(f"a budget of {budget:,} tokens is too small", f"give at least {decision.LEAST_BUDGET:,}")
+    folder = _folder(workspace)
+    target = inspect(target_agent, model=target_model, folder=folder, limit=budget)
+    given = jsondata.loads(messages_json)
+    session = exporter.from_messages(given, model=source_model, cwd=str(folder))
+    capabilities = target.capabilities or Capabilities(thinking="text")
+    counter = tokens.counter(target.model)
+    lowered, losses = lower(session, capabilities)
+    decided = decision.decide(lowered, target, counter)
+    kept, after, place = given, decided.tokens, Store().workspace(folder)
+    if decided.mode == "compress":
+        result = compressed(lowered, compressors.DEFAULT, decided.budget, counter, capabilities)
+        kept, after = exporter.to_messages(result.session), counter.session(result.session).high
+        if result.elided:
+            place.add("originals", exporter.dump(replace(result.session, messages=result.elided)))
+    elif any(loss.kind == "tool_pair" for loss in losses):
+        kept = exporter.to_messages(lowered)
+    text = jsondata.dumps(kept)
+    path = None if len(text) <= MOST_CHARACTERS else _written(place, text)
+    return Migrated(
+        decision=decided.to_dict(), messages=None if path else kept, tokens_before=decided.tokens, tokens_after=after,
+        messages_path=path,
+    )  # fmt: skip
+
+
+def _folder(path: str | None) -> Path:
+    """The folder named, else the current one. Raises UsageError where there is none of that name."""
+    if path is not None and not is_folder(path):
+        raise UsageError(f"{path!r} is no folder here", "give the full path of a folder, or none")
+    return Path(path or "").absolute()
+
+
+def _written(place: Workspace, text: str) -> str:
+    """The file in the store that now holds the text, the same one for the same text."""
+    key = place.add("messages", [text.encode("utf-8")])
+    return str((place.path / "messages" / f"{key}.json").absolute())
+
+
+def list_sessions(agent: str | None = None, cwd: str | None = None, limit: int = 20) -> Sessions:
+    """The stored sessions of one agent or of all, of one folder or of all, the newest first, ``limit`` at most.
+    Raises NotFound (agent), UsageError."""
+    from . import sessions
+
+    found = sessions.list_sessions(agent, _folder(cwd) if cwd is not None else None)
+    rows = (
+        SessionRow(
+            agent=info.agent, id=info.id, title=headline(info.title), cwd=info.cwd, model=info.model,
+            updated_at=info.updated_at,
+        )
+        for info in islice(found, _checked(limit))
+    )  # fmt: skip
+    return Sessions(sessions=list(rows))
+
+
+def _checked(limit: int) -> int:
+    if not 1 <= limit <= _LONGEST_PAGE:
+        raise UsageError(f"a limit of {limit} is out of range", f"give 1 to {_LONGEST_PAGE}")
+    return limit
+
+
+def handoff(
+    session: str, target_agent: str, model: str | None = None, into: str | None = None, dry_run: bool = False
+) -> Handoff:
+    """Carry a stored session into another agent, as ``migrate`` does. Raises MigrationError's kinds."""
+    from .migration import migrate
+
+    return Handoff(**migrate(session, target_agent, model, into, dry_run=dry_run).to_dict())
