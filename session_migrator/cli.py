@@ -27,6 +27,7 @@ _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _from = click.option("--from", "source", type=_AGENT, help="The agent the session is of.")
 _from_home = click.option("--from-home", type=_FOLDER, help="The source's configuration folder.")
 _model = click.option("--model", help="The target model; default: the one the target is configured for.")
+_redact = click.option("--redact", is_flag=True, help="Without the secrets in its texts.")
 _window = click.option("--window", type=click.IntRange(min=1), help="The model's context in tokens.")
 
 
@@ -145,16 +146,23 @@ def _count(agent: str, path: str | None) -> int | None:
 @_from
 @_from_home
 @click.option("--format", "form", type=click.Choice(["text", "markdown", "json", "messages"]), default="text")
-def show(session: str, source: str | None, from_home: Path | None, form: str) -> None:
+@_redact
+def show(session: str, source: str | None, from_home: Path | None, form: str, redact: bool) -> None:
     """Print a session."""
     from . import exporter
     from .sessions import read
 
     reading = read(session, source, from_home)
+    shown = reading.session
+    if redact:
+        from .redaction import redact_session, report
+
+        shown, counts = redact_session(shown)
+        click.echo(report(counts), err=True)
     if form in ("json", "messages"):
-        _print_json(exporter.to_document(reading.session) if form == "json" else exporter.to_messages(reading.session))
+        _print_json(exporter.to_document(shown) if form == "json" else exporter.to_messages(shown))
     else:
-        click.echo(exporter.to_markdown(reading.session) if form == "markdown" else exporter.to_text(reading.session))
+        click.echo(exporter.to_markdown(shown) if form == "markdown" else exporter.to_text(shown))
     for loss in reading.losses:
         click.echo(f"{loss.severity}: {_printable(loss.detail)}", err=True)
 
@@ -211,14 +219,15 @@ def decide(
     show_default=True,
     help="What the source's model would see; all that was said before its compactions too; all where it fits.",
 )
+@_redact
 @click.option("--dry-run", is_flag=True, help="Show everything, write nothing.")
 @click.option("--again", is_flag=True, help="Migrate even where just this was done before.")
 @click.option("--run", "start", is_flag=True, help="Start the target with the session.")
 @_as_json
 def migrate(
     session: str, agent: str, source: str | None, model: str | None, into: Path | None, home: Path | None,
-    from_home: Path | None, budget: int | None, window: int | None, compressor: str, history: History, dry_run: bool,
-    again: bool, start: bool, as_json: bool,
+    from_home: Path | None, budget: int | None, window: int | None, compressor: str, history: History, redact: bool,
+    dry_run: bool, again: bool, start: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Carry a session into another agent."""
     if start and as_json:
@@ -230,7 +239,7 @@ def migrate(
 
     done = migration.migrate(
         session, agent, model, into, agent=source, home=home, from_home=from_home, budget=budget, window=window,
-        compressor=compressor, history=history, dry_run=dry_run, again=again,
+        compressor=compressor, history=history, redact=redact, dry_run=dry_run, again=again,
     )  # fmt: skip
     if as_json:
         _print_json(done.to_dict())

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from . import redaction
 from .ledger import CommandUse, FileUse, Ledger, ledger
 from .model import Message, Session, headline
 
@@ -76,9 +77,14 @@ def language(texts: Iterable[str]) -> Language:
     return "ru" if counts["ru"] > counts["other"] else "en"
 
 
-def to_memory_markdown(session: Session, meta: Mapping[str, Any] | None = None) -> str:
-    """The memory of a session. ``meta`` may hold ``title``, ``cwd``, ``model``, ``created_at`` and
-    ``rollout_path`` (``codex_adapter.get_thread_meta``); what it lacks comes from the session."""
+def to_memory_markdown(session: Session, meta: Mapping[str, Any] | None = None, *, redact: bool = True) -> str:
+    """The memory of a session, without the secrets in its texts unless ``redact`` is off. ``meta`` may hold
+    ``title``, ``cwd``, ``model``, ``created_at`` and ``rollout_path`` (``codex_adapter.get_thread_meta``); what it
+    lacks comes from the session."""
+    if redact:
+        session, _ = redaction.redact_session(session)
+        given = (meta or {}).items()
+        meta = {key: redaction.redact(value)[0] if isinstance(value, str) else value for key, value in given}
     known = ledger(session.messages)
     turns = list(_turns(session.messages))
     words = _HEADINGS[language(turn.asked for turn in turns)]

@@ -21,6 +21,7 @@ from .files import is_folder
 from .losses import Loss, merged
 from .lowering import lower
 from .model import Session, Value, goal, headline
+from .redaction import redact_session, report
 from .sequences import full_history
 from .storage import Document, Store, Workspace
 from .target import inspect
@@ -66,14 +67,16 @@ def migrate(
     ref: str | Path | Session, to: str, model: str | None = None, into: Path | str | None = None, *,
     agent: str | None = None, home: Path | str | None = None, from_home: Path | str | None = None,
     budget: int | None = None, window: int | None = None, compressor: str = compressors.DEFAULT,
-    history: History = "live", dry_run: bool = False, again: bool = False, store: Store | None = None,
+    history: History = "live", redact: bool = False, dry_run: bool = False, again: bool = False,
+    store: Store | None = None,
 ) -> Migration:  # fmt: skip
     """Carry a session into another agent, as it is where it fits, else compressed.
 
     ``ref`` is a session or what ``read_session`` takes (``agent`` and ``from_home`` narrow the search);
     ``to`` the target agent, ``home`` its configuration folder, ``into`` the project folder (default: the
     source's). ``budget`` and ``window`` in tokens. ``history``: what the source's own model would see (live), all
-    that was said before its compactions too (full), or the latter where it fits (auto). The same
+    that was said before its compactions too (full), or the latter where it fits (auto). ``redact``: without the secrets
+    in its texts (``redaction``). The same
     migration twice is done once: the second answers with the first, unless ``again``. Raises MigrationError's
     kinds; whatever is raised, nothing of the result is left behind.
     """
@@ -90,6 +93,10 @@ def migrate(
     else:
         reading = sessions.read(ref, agent, Path(from_home) if from_home else None, other_than=to)
     session = reading.session
+    found: list[str] = []
+    if redact:
+        session, counts = redact_session(session)
+        found.append(report(counts))
     folder = _folder(session, into)
     home = spec.locate(Path(home) if home else None).absolute()
     target = inspect(to, model=model, home=home, folder=folder, window=window, limit=budget)
@@ -116,13 +123,13 @@ def migrate(
         tokens_after=decided.tokens if decided.mode == "direct" else counter.session(result.session).high,
         decision=decided,
         losses=merged([*reading.losses, *losses]),
-        warnings=(*_warnings(target, model, decided, result), *_growing(session, started)),
+        warnings=(*_warnings(target, model, decided, result), *found, *_growing(session, started)),
     )
     if dry_run:
         return planned
     options = {
         "to": to, "home": str(home), "folder": str(folder), "model": target.model, "window": window, "budget": budget,
-        "compressor": compressor, "history": history, "form": "session",
+        "compressor": compressor, "history": history, "form": "session", "redact": redact,
         "room": decided.budget if decided.mode == "compress" else None,
     }  # fmt: skip
     made = migrations.lineage(session, options)
