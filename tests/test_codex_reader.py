@@ -100,6 +100,24 @@ def test_a_fork_whose_parent_is_missing_says_so(tmp_path: Path) -> None:
     assert [m.text for m in reading.session.messages] == ["Prompt in fork", "Fork answer."]
 
 
+def test_a_fork_of_a_fork_and_so_on_is_read_as_far_as_200_sessions_back(tmp_path: Path) -> None:
+    folder = tmp_path / "sessions" / "2026" / "03" / "02"
+    folder.mkdir(parents=True)
+    base: dict[str, object] | None = None
+    paths: list[Path] = []
+    for number in range(202):
+        meta = {"id": f"0198-{number}", "cwd": "/p", "history_base": base}
+        lines = [{"type": "session_meta", "payload": meta}, said("user", f"Prompt {number}")]
+        paths.append(folder / f"rollout-2026-03-02T09-00-00-0198-{number}.jsonl")
+        paths[-1].write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        base = {"thread_id": f"0198-{number}", "end_byte_offset": paths[-1].stat().st_size}
+    for path, first, losses in ((paths[199], 0, 0), (paths[-1], 2, 1)):
+        reading = reader.read(path)
+        expected = [f"Prompt {number}" for number in range(first, paths.index(path) + 1)]
+        assert [m.text for m in reading.session.messages] == expected
+        assert [loss.kind for loss in reading.losses] == ["branch"] * losses
+
+
 def test_after_a_compaction_the_replacement_is_live_and_the_rest_earlier() -> None:
     compacted = next(
         session

@@ -22,6 +22,8 @@ from .items import KINDS, KINDS_OF, Items, environment_folder
 _ENCRYPTED = {"compaction", "context_compaction"}
 # What is in the file for the client itself.
 _PASSED = {"world_state", "token_usage_record", "inter_agent_communication"}
+# Each session of a line of forks stays open while its parent is read: fewer than the open files of any system.
+_GENERATIONS = 200
 _SHOWN: dict[str, Role] = {"user_message": "user", "agent_message": "assistant"}
 
 
@@ -82,6 +84,9 @@ def _feed_parent(rollout: _Rollout, base: Record, path: Path, passed: frozenset[
     end = base.get("end_byte_offset")
     if parent is None or parent in passed or not isinstance(end, int):
         detail = f"the session this one was forked from ({base.get('thread_id')}) is not here: its part is missing"
+        rollout.losses.append(Loss(kind="branch", detail=detail))
+    elif len(passed) >= _GENERATIONS:
+        detail = f"a fork of a fork, {_GENERATIONS} times over: what the sessions before those said is missing"
         rollout.losses.append(Loss(kind="branch", detail=detail))
     else:
         _feed(rollout, parent, end, passed)
