@@ -8,6 +8,7 @@ import stat
 import sys
 import tempfile
 import unittest
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -124,6 +125,12 @@ class Truncation(unittest.TestCase):
         preview = "\n".join(line for line in note.text.splitlines() if line.startswith("> "))
         self.assertTrue(preview.startswith("> goal goal"))
         self.assertLessEqual(counter.text(preview).high, 2_000 * 0.15)
+
+    def test_an_id_takes_no_more_than_a_line_of_the_note(self) -> None:
+        session = replace(conversation(60), id="one line\nand another " * 10_000)
+        note = TruncationCompressor().compress(session, 2_000, tokens.counter(MODEL)).session.messages[0]
+        self.assertIn("session one line and another", note.text.splitlines()[0])
+        self.assertLess(len(note.text), 1_000)
 
     def test_units_keep_calls_and_results_together(self) -> None:
         sizes = [len(unit) for unit in units(conversation(2).messages)]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import accumulate, chain
 
 from ..errors import Refused
-from ..model import Message, Session, Text, goal
+from ..model import Message, Session, Text, goal, headline
 from ..sequences import collect, weight
 from ..tokens import Counter
 from .protocol import Compressed
@@ -73,7 +73,7 @@ def _note(session: Session, count: int, size: int, preview: str) -> Message:
     """The note in the place of ``count`` messages with about ``size`` characters."""
     words = (
         f"[{count} earlier messages of this conversation (about {size:,} characters) were left out for want of room."
-        f" All of it is kept at its source: {session.agent}, session {session.id}.]"
+        f" All of it is kept at its source: {session.agent}, session {headline(session.id)}.]"
     )
     if preview:
         words += f"\nThe conversation began with:\n{preview}"
