@@ -207,6 +207,8 @@ def test_the_client_compacts_before_its_window_is_full(tmp_path: Path, monkeypat
     assert client.trigger(large, tmp_path, tmp_path) == 67_000
     monkeypatch.setenv("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "50")
     assert client.trigger(large, tmp_path, tmp_path) == 40_000
+    monkeypatch.setenv("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "²")
+    assert client.trigger(large, tmp_path, tmp_path) == 67_000
     (tmp_path / "settings.json").write_text('{"autoCompactEnabled": false}', encoding="utf-8")
     assert client.trigger(large, tmp_path, tmp_path) is None
 

@@ -202,6 +202,18 @@ def test_codex_settings_say_what_the_window_is(own_home: Path) -> None:
     assert (lines["context"], lines["trigger"]) == (100_000, 70_000)
 
 
+@pytest.mark.parametrize(("to", "name"), [("codex", "config.toml"), ("claude-code", "settings.json")])
+def test_settings_that_cannot_be_read_are_named_where_the_default_model_is_taken(
+    tmp_path: Path, project: Path, to: str, name: str
+) -> None:
+    settings = tmp_path / "target" / name
+    settings.parent.mkdir()
+    migrate = ["migrate", LONG, "--to", to, "--into", project, "--home", settings.parent, "--dry-run"]
+    assert not any("cannot be read" in warning for warning in data(*migrate)["warnings"])
+    settings.write_text('{"model": broken', encoding="utf-8")
+    assert any(f"{settings} cannot be read" in warning for warning in data(*migrate)["warnings"])
+
+
 def test_an_ambiguous_prefix_is_refused_with_the_candidates(own_home: Path) -> None:
     (own_home / ".codex").symlink_to(EXAMPLES)
     assert "fits 2 sessions" in refused(3, "show", "01a22882")

@@ -87,7 +87,10 @@ def model(home: Path, folder: Path, named: str | None) -> tuple[str, str]:
         if chosen:
             break
     if not isinstance(chosen, str) or not chosen:
-        return _DEFAULT_MODEL, f"default of Claude Code {VERSION}"
+        broken = "".join(
+            f"; {path} cannot be read" for path in _settings(home, folder) if is_file(path) and _parsed(path) is None
+        )
+        return _DEFAULT_MODEL, f"default of Claude Code {VERSION}{broken}"
     base = _LARGE_SUFFIX.sub("", chosen)
     return _ALIASES.get(base.lower(), base) + chosen[len(base) :], source
 
@@ -109,10 +112,10 @@ def trigger(seen: Window, home: Path, folder: Path) -> int | None:
     if seen.context is None or any(_read(path).get("autoCompactEnabled") is False for path in _settings(home, folder)):
         return None
     chosen = os.environ.get("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "")
-    context = min(seen.context, max(int(chosen), _LEAST_WINDOW)) if chosen.isdigit() else seen.context
+    context = min(seen.context, max(int(chosen), _LEAST_WINDOW)) if chosen.isdecimal() else seen.context
     usable = context - min(seen.max_output or _REPLY_RESERVE, _REPLY_RESERVE)
     percent = os.environ.get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "")
-    share = usable * int(percent) // 100 if percent.isdigit() and 0 < int(percent) <= 100 else usable
+    share = usable * int(percent) // 100 if percent.isdecimal() and 0 < int(percent) <= 100 else usable
     return max(0, min(usable - _MARGIN, share))
 
 
@@ -132,8 +135,12 @@ def _settings(home: Path, folder: Path) -> tuple[Path, ...]:
 
 
 def _read(path: Path) -> dict[str, Any]:
+    return _parsed(path) or {}
+
+
+def _parsed(path: Path) -> dict[str, Any] | None:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
-        return {}
-    return cast(dict[str, Any], data) if isinstance(data, dict) else {}
+        return None
+    return cast(dict[str, Any], data) if isinstance(data, dict) else None

@@ -47,7 +47,9 @@ def model(home: Path, folder: Path, named: str | None) -> tuple[str, str]:  # no
     configured = _config(home).get("model")
     if isinstance(configured, str) and configured:
         return configured, str(home / "config.toml")
-    return _DEFAULT_MODEL, f"default of Codex {VERSION}"
+    path = home / "config.toml"
+    broken = f"; {path} cannot be read" if is_file(path) and _parsed(path) is None else ""
+    return _DEFAULT_MODEL, f"default of Codex {VERSION}{broken}"
 
 
 def window(model_id: str, known: Window | None, home: Path) -> Window | None:
@@ -77,7 +79,11 @@ def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
 
 
 def _config(home: Path) -> dict[str, Any]:
+    return _parsed(home / "config.toml") or {}
+
+
+def _parsed(path: Path) -> dict[str, Any] | None:
     try:
-        return tomllib.loads((home / "config.toml").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
