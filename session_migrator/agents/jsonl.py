@@ -19,6 +19,7 @@ Record = dict[str, Any]
 # With fewer brackets nothing is nested so deep that writing it again would fail.
 _MANY_BRACKETS = 200
 HEAD_BYTES = 64 * 1024
+_BLANK = b"\0 \t\r\n"
 
 
 class Line(NamedTuple):
@@ -34,6 +35,8 @@ class Line(NamedTuple):
 def parse(raw: bytes) -> Record | None:
     """One line as an object, or None. Padding of NUL bytes is taken off (a file system that lost power pads
     with them). Lone surrogates, which no UTF-8 file can hold, become U+FFFD, numbers that are none null."""
+    if raw[:1] != b"{" and raw.lstrip(_BLANK)[:1] != b"{":
+        return None
     try:
         value = _decoded(raw)
     except (ValueError, RecursionError, FormatError):
@@ -45,7 +48,7 @@ def _decoded(raw: bytes) -> Any:
     try:
         value = _DECODER.decode(raw.decode("utf-8"))
     except ValueError:
-        value = _DECODER.decode(raw.strip(b"\0 \t\r\n").decode("utf-8", "replace"))
+        value = _DECODER.decode(raw.strip(_BLANK).decode("utf-8", "replace"))
     return clean(value) if _is_suspect(raw) else value
 
 
@@ -88,7 +91,7 @@ def lines(path: Path, limit: int | None = None) -> Iterator[Line]:
             left -= len(raw)
             start, offset = offset, offset + len(raw)
             raw = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
-            if raw[:1] == b"{" or raw.strip(b"\0 \t\r\n"):
+            if raw[:1] == b"{" or raw.strip(_BLANK):
                 if hole:
                     yield Line(hole, None)
                     hole = None
@@ -136,10 +139,11 @@ class End:
     def _forwards(self) -> Iterator[bytes]:
         start = 0
         while start < len(self._data):
-            place = min((at for sign in self._signs if (at := self._data.find(sign, start)) >= 0), default=-1)
-            if place < 0:
+            places = [at for sign in self._signs if (at := self._data.find(sign, start)) >= 0]
+            if not places:
                 return
-            start = self._data.rfind(b"\n", 0, place) + 1
+            place = min(places)
+            start = self._data.rfind(b"\n", start, place) + 1 or start
             end = self._data.find(b"\n", place)
             end = len(self._data) if end < 0 else end
             yield self._data[start:end]
@@ -167,13 +171,21 @@ def ends(path: Path) -> tuple[End, End]:
                 while chunk := packed.read(HEAD_BYTES):
                     tail = (tail + chunk)[-HEAD_BYTES:]
         else:
-            with path.open("rb", buffering=0) as file:
-                first = file.read(HEAD_BYTES)
-                file.seek(max(0, os.fstat(file.fileno()).st_size - HEAD_BYTES))
-                tail = file.read(HEAD_BYTES)
+            first, tail = _both_ends(path)
     except (OSError, ReadError):
         return End(b"", last_first=False), End(b"", last_first=True)
     return End(first.removeprefix(b"\xef\xbb\xbf"), last_first=False), End(tail, last_first=True)
+
+
+def _both_ends(path: Path) -> tuple[bytes, bytes]:
+    """By descriptor, since lists read hundreds of files and a file object costs as much as the reading."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    try:
+        first = os.read(descriptor, HEAD_BYTES)
+        os.lseek(descriptor, max(0, os.fstat(descriptor).st_size - HEAD_BYTES), os.SEEK_SET)
+        return first, os.read(descriptor, HEAD_BYTES)
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager
