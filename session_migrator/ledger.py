@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Literal, cast
 
 from .model import Message, Text, ToolCall, ToolResult, Value, failure_text
@@ -17,6 +18,7 @@ _PATH_KEYS = ("file_path", "filePath", "path", "notebook_path", "target_file", "
 _COMMAND_KEYS = ("command", "cmd", "script")
 _PLAN_KEYS = ("plan", "todos")
 # Codex's apply_patch names its files in the text of the patch.
+_PATCH_BEGINS = "*** Begin Patch"
 _PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _PATCH_USE: dict[str, Use] = {"Add": "edit", "Update": "edit", "Delete": "delete"}
 _READERS = {"cat", "head", "tail", "less", "more", "nl", "bat", "wc", "sed"}
@@ -116,15 +118,16 @@ def touched(call: ToolCall) -> Iterator[tuple[str, Use]]:
                 yield value, uses[call.kind]
                 break
     for command in _commands(call):
-        yield from _by_shell(command)
+        if _PATCH_BEGINS not in command:
+            yield from _by_shell(command)
 
 
 def _patch(call: ToolCall) -> str:
+    """The patch in a call, alone or inside a shell command; empty where there is none."""
     if isinstance(call.arguments, str):
         return call.arguments
-    return next(
-        (value for value in call.arguments.values() if isinstance(value, str) and "*** Begin Patch" in value), ""
-    )
+    texts = (value for value in call.arguments.values() if isinstance(value, str))
+    return next((text for text in chain(texts, _commands(call)) if _PATCH_BEGINS in text), "")
 
 
 def _commands(call: ToolCall) -> Iterator[str]:
@@ -144,10 +147,6 @@ def _commands(call: ToolCall) -> Iterator[str]:
 
 def _by_shell(command: str) -> Iterator[tuple[str, Use]]:
     """Files that a plain command reads, and those that its output goes to. What is not plain says nothing."""
-    if "*** Begin Patch" in command:
-        for kind, path in _PATCHED.findall(command):
-            yield path.strip(), _PATCH_USE[kind]
-        return
     for path in _REDIRECTED.findall(command.partition("<<")[0]):
         if path != "/dev/null":
             yield path, "edit"

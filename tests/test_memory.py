@@ -45,6 +45,7 @@ PATCHED = [("src/a b.py", "edit"), ("new.md", "edit"), ("old.py", "delete")]
         (call("apply_patch", PATCH), PATCHED),
         (call("apply_patch", {"_raw": PATCH}), PATCHED),
         (call("shell", {"command": ["bash", "-lc", f"apply_patch <<'E'\n{PATCH}\nE"]}), PATCHED),
+        (call("exec_command", {"cmd": f"apply_patch <<'E'\n{PATCH}\nE"}), PATCHED),
         (call("exec_command", {"cmd": "cat a.txt && sed -n '1,5p' b/x.py"}), [("a.txt", "read"), ("b/x.py", "read")]),
         (call("exec_command", {"cmd": "echo hi > out/log.txt 2>/dev/null"}), [("out/log.txt", "edit")]),
         (call("exec_command", {"cmd": "pytest -q 2>&1 | tail -5"}), []),
