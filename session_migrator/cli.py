@@ -180,12 +180,12 @@ def decide(
     window: int | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Tell whether a session fits."""
-    from .migration import decide_for
+    from .migration import decide_for, existing_folder
     from .sessions import read
     from .target import inspect
 
     found = read(session, source, from_home, other_than=agent).session
-    folder = Path(found.cwd) if found.cwd and Path(found.cwd).is_dir() else None
+    folder = existing_folder(found.cwd)
     single = agent is not None or model is not None
     rows: list[tuple[str | None, Decision]] = []
     for name in [agent] if single else list(agents.AGENTS):

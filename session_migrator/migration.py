@@ -53,7 +53,7 @@ def decide(session: Session, target_model: str | None = None, target_agent: str 
     """
     if target_model is None and target_agent is None:
         raise UsageError("a model or an agent must be named", "pass target_model or target_agent")
-    target = inspect(target_agent, model=target_model, folder=_existing(session.cwd))
+    target = inspect(target_agent, model=target_model, folder=existing_folder(session.cwd))
     return decide_for(session, target)
 
 
@@ -154,7 +154,8 @@ def writable() -> list[str]:
     return [spec.id for spec in agents.all_agents() if spec.write]
 
 
-def _existing(cwd: str | None) -> Path | None:
+def existing_folder(cwd: str | None) -> Path | None:
+    """The folder a session names, if it is here."""
     return Path(cwd) if cwd and Path(cwd).is_absolute() and is_folder(cwd) else None
 
 
@@ -165,7 +166,7 @@ def _folder(session: Session, into: Path | str | None) -> Path:
         if not is_folder(folder):
             raise UsageError(f"{folder} is not a folder", "name an existing one with --into")
         return folder.absolute()
-    folder = _existing(session.cwd)
+    folder = existing_folder(session.cwd)
     if folder is None:
         known = f"the session's folder {session.cwd} is not here" if session.cwd else "the session names no folder"
         raise UsageError(known, "name the folder to go on in with --into DIR")
