@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import json
+from dataclasses import fields
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from .agents.paths import Found
 from .agents.spec import Peek
 from .errors import WriteError
 from .files import replace
 from .model import SessionInfo
 
-_VERSION = 1
+_FIELDS = [field.name for field in fields(SessionInfo)]
+_values = attrgetter(*_FIELDS)
+# What a kept row means: its form, and the fields of a session's row in their order.
+_FORM = [2, *_FIELDS]
 
 
 class Catalog:
@@ -28,23 +34,19 @@ class Catalog:
 
     def __exit__(self, *_: object) -> None:
         if self._changed:
-            document = json.dumps({"version": _VERSION, "files": self._known}, separators=(",", ":"))
+            document = json.dumps({"form": _FORM, "files": self._known}, separators=(",", ":"))
             with contextlib.suppress(WriteError):  # a cache that cannot be kept costs time, nothing else
                 replace(self._path, [document.encode("ascii")])
 
-    def remember(self, path: Path, peek: Peek) -> SessionInfo | None:
+    def remember(self, file: Found, peek: Peek) -> SessionInfo | None:
         """The row of a file: the one kept, where the file has the size and the time it had then."""
-        try:
-            status = path.stat()
-        except OSError:
-            return None
-        stamp = [status.st_size, status.st_mtime_ns]
-        known = self._known.get(str(path))
+        name, stamp = str(file.path), [file.size, file.written]
+        known = self._known.get(name)
         if known is not None and known[:2] == stamp:
-            with contextlib.suppress(TypeError):
-                return SessionInfo(**known[2]) if known[2] else None
-        info = peek(path)
-        self._known[str(path)] = [*stamp, info.to_dict() if info else None]
+            with contextlib.suppress(TypeError, ValueError):
+                return SessionInfo(**dict(zip(_FIELDS, known[2], strict=True))) if known[2] else None
+        info = peek(file.path)
+        self._known[name] = [*stamp, _values(info) if info else None]
         self._changed = True
         return info
 
@@ -52,6 +54,6 @@ class Catalog:
 def _load(path: Path) -> dict[str, list[Any]]:
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
         document = json.loads(path.read_text(encoding="utf-8"))
-        if document["version"] == _VERSION:
+        if document["form"] == _FORM:
             return {str(name): list(row) for name, row in document["files"].items() if len(row) == 3}
     return {}

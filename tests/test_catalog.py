@@ -49,14 +49,16 @@ def test_a_file_that_changed_is_looked_at_again(home: Path) -> None:
     assert titles(home) == []
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"version": 1}', b'{"version": 9, "files": {}}', b"\xff\xfe"])
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"form": [2]}', b'{"form": [9], "files": {}}', b"\xff\xfe"])
 def test_a_damaged_cache_costs_time_and_nothing_else(home: Path, damage: bytes) -> None:
     before = titles(home)
     cache().write_bytes(damage)
     assert titles(home) == before
-    rows = cache().read_text(encoding="utf-8").replace('"agent"', '"no_such_field"')
-    cache().write_text(rows, encoding="utf-8")
-    assert titles(home) == before
+    whole = cache().read_text(encoding="utf-8")
+    for rows in (whole.replace('"agent"', '"no_such_field"'), whole.replace('["codex",', "[")):
+        assert rows != whole
+        cache().write_text(rows, encoding="utf-8")
+        assert titles(home) == before
 
 
 def test_a_cache_that_cannot_be_kept_is_no_reason_to_fail(home: Path) -> None:

@@ -46,7 +46,10 @@ def parse(raw: bytes) -> Record | None:
 
 def _decoded(raw: bytes) -> Any:
     try:
-        value = _DECODER.decode(raw.decode("utf-8"))
+        words = raw.decode("utf-8")
+        value, end = _DECODER.raw_decode(words)
+        if end != len(words) and words[end:].strip():
+            raise ValueError("more than one value")
     except ValueError:
         value = _DECODER.decode(raw.strip(_BLANK).decode("utf-8", "replace"))
     return clean(value) if _is_suspect(raw) else value
@@ -121,7 +124,7 @@ def head(path: Path, size: int) -> bytes:
 class End:
     """The first or the last bytes of a file, as lines that are found and parsed only as they are asked for."""
 
-    def __init__(self, data: bytes, *, last_first: bool, signs: tuple[bytes, ...] = (b"",)) -> None:
+    def __init__(self, data: bytes, *, last_first: bool, signs: tuple[bytes, ...] = ()) -> None:
         self._data = data
         self._last_first = last_first
         self._signs = signs
@@ -131,10 +134,11 @@ class End:
         return End(self._data, last_first=self._last_first, signs=signs)
 
     def __iter__(self) -> Iterator[Record]:
-        for raw in self._backwards() if self._last_first else self._forwards():
-            record = parse(raw)
-            if record is not None:
-                yield record
+        if self._last_first:
+            found = self._backwards(self._signs or (b"",))
+        else:
+            found = self._forwards() if self._signs else io.BytesIO(self._data)
+        return filter(None, map(parse, found))
 
     def _forwards(self) -> Iterator[bytes]:
         start = 0
@@ -149,10 +153,10 @@ class End:
             yield self._data[start:end]
             start = end + 1
 
-    def _backwards(self) -> Iterator[bytes]:
+    def _backwards(self, signs: tuple[bytes, ...]) -> Iterator[bytes]:
         end = len(self._data)
         while end > 0:
-            place = max(self._data.rfind(sign, 0, end) for sign in self._signs)
+            place = max([self._data.rfind(sign, 0, end) for sign in signs])
             if place < 0:
                 return
             start = self._data.rfind(b"\n", 0, place) + 1
@@ -182,6 +186,8 @@ def _both_ends(path: Path) -> tuple[bytes, bytes]:
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     try:
         first = os.read(descriptor, HEAD_BYTES)
+        if len(first) < HEAD_BYTES:
+            return first, first
         os.lseek(descriptor, max(0, os.fstat(descriptor).st_size - HEAD_BYTES), os.SEEK_SET)
         return first, os.read(descriptor, HEAD_BYTES)
     finally:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from ..files import is_file, is_folder
 
@@ -16,14 +18,22 @@ def upward(folder: Path) -> Iterator[Path]:
     return reversed(chain[: chain.index(top) + 1])
 
 
-def newest_first(paths: Iterable[Path]) -> list[Path]:
+class Found(NamedTuple):
+    """A file that is there: when it was last written (nanoseconds since 1970), its size in bytes."""
+
+    written: int
+    size: int
+    path: Path
+
+
+def newest_first(paths: Iterable[Path]) -> list[Found]:
     """Existing files, the latest written first."""
-    stamped: list[tuple[float, Path]] = []
+    found: list[Found] = []
     for path in paths:
         try:
-            status = path.stat()
+            status = os.stat(path)  # noqa: PTH116 -- half the time of Path.stat, and lists have hundreds
         except OSError:
             continue
         if stat.S_ISREG(status.st_mode):  # opening a pipe waits for its other end
-            stamped.append((status.st_mtime, path))
-    return [path for _, path in sorted(stamped, key=lambda pair: (-pair[0], str(pair[1])))]
+            found.append(Found(status.st_mtime_ns, status.st_size, path))
+    return sorted(found, key=lambda file: (-file.written, str(file.path)))

@@ -11,6 +11,7 @@ from typing import Literal
 from ..context_windows import Window
 from ..losses import Loss
 from ..model import Role, Session, SessionInfo, Value
+from .paths import Found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +66,13 @@ class Written(Value):
 
 Peek = Callable[[Path], SessionInfo | None]
 """Makes the row of a session's file, or says that it holds none."""
-Remember = Callable[[Path, Peek], SessionInfo | None]
+Remember = Callable[[Found, Peek], SessionInfo | None]
 """The row of a file, made by a peek or known from before."""
 
 
-def looked_at(path: Path, peek: Peek) -> SessionInfo | None:
+def looked_at(file: Found, peek: Peek) -> SessionInfo | None:
     """The row of a file, made now."""
-    return peek(path)
+    return peek(file.path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

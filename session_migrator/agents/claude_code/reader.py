@@ -120,8 +120,8 @@ def _streamed(record: Record) -> Record:
 
 def list_sessions(home: Path, remember: Remember = looked_at) -> Iterator[SessionInfo]:
     """The sessions of a Claude Code home, the latest written first."""
-    for path in newest_first((home / "projects").glob("*/*.jsonl")):
-        info = None if path.stem.startswith("agent-") else remember(path, _peek)
+    for file in newest_first((home / "projects").glob("*/*.jsonl")):
+        info = None if file.path.stem.startswith("agent-") else remember(file, _peek)
         if info:
             yield info
 

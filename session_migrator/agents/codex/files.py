@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from ... import timestamps
@@ -50,8 +51,8 @@ def titles(home: Path) -> dict[str, str]:
     """Names by session id: of state_*.sqlite (the newest schema that is there, read from a copy), and over
     them those of session_index.jsonl, where the last line of an id counts."""
     named: dict[str, str] = {}
-    for path in newest_first(home.glob("state_*.sqlite"))[:1]:
-        rows = sqlite.select(path, "threads", ("id", "name"))
+    for state in newest_first(home.glob("state_*.sqlite"))[:1]:
+        rows = sqlite.select(state.path, "threads", ("id", "name"))
         named.update((str(row["id"]), row["name"]) for row in rows if text(row["name"]))
     index = home / "session_index.jsonl"
     if is_file(index) and index.stat().st_size:
@@ -64,8 +65,8 @@ def titles(home: Path) -> dict[str, str]:
 def list_sessions(home: Path, remember: Remember = looked_at) -> Iterator[SessionInfo]:
     """The sessions of a home, the latest written first. Those of sub-agents are not listed."""
     named = titles(home)
-    for path in newest_first(rollouts(home)):
-        info = remember(path, _whole if path.suffix == ".json" else _peek)
+    for file in newest_first(rollouts(home)):
+        info = remember(file, _whole if file.path.suffix == ".json" else _peek)
         if info:
             yield replace(info, title=named[info.id]) if info.id in named else info
 
@@ -103,7 +104,7 @@ def _peek(path: Path) -> SessionInfo | None:
 
 
 def _enveloped(lines: Iterable[Record]) -> Iterator[Record]:
-    return (envelope for record in lines for envelope in enveloped(record))
+    return chain.from_iterable(map(enveloped, lines))
 
 
 def _answers(record: Record) -> bool:
