@@ -19,7 +19,7 @@ from .errors import MigrationError, NotFound, UsageError
 
 if TYPE_CHECKING:
     from .decision import Decision
-    from .migration import History, Migration
+    from .migration import Form, History, Migration
 
 _AGENT = click.Choice(list(agents.AGENTS))
 _FOLDER = click.Path(path_type=Path)
@@ -78,13 +78,13 @@ def main() -> None:
 @_as_json
 def agents_command(as_json: bool) -> None:
     """The agents, and where they keep sessions."""
-    rows = [_agent_row(agent) for agent in agents.AGENTS]
+    rows = [_agent_row(agent) for agent in agents.MEMORIES]
     if as_json:
         _print_json(rows)
         return
     for row in rows:
         state = f"{row['sessions']} sessions in {row['home']}" if row["found"] else row["why"]
-        reach = "reads, writes" if row["writes"] else "reads"
+        reach = "reads, writes" if row["writes"] else "reads" if row["reads"] else "memory"
         click.echo(f"{row['agent']:<14}{reach:<15}{state}")
 
 
@@ -92,6 +92,11 @@ def _agent_row(agent: str) -> dict[str, Any]:
     from .files import is_folder
     from .sessions import list_sessions
 
+    if agent not in agents.AGENTS:
+        why = f"takes a memory: {agents.memory(agent).index} of a project"
+        return {
+            "agent": agent, "home": None, "found": False, "why": why, "sessions": 0, "reads": False, "writes": False,
+        }  # fmt: skip
     spec = agents.get(agent)
     home = spec.locate(None)
     found = is_folder(home)
@@ -203,7 +208,7 @@ def decide(
 
 @main.command()
 @click.argument("session")
-@click.option("--to", "agent", type=_AGENT, required=True, help="The target agent.")
+@click.option("--to", "agent", type=click.Choice(list(agents.MEMORIES)), required=True, help="The target agent.")
 @_from
 @_model
 @click.option("--into", type=_FOLDER, help="The project folder to go on in; default: the session's own.")
@@ -219,27 +224,30 @@ def decide(
     show_default=True,
     help="What the source's model would see; all that was said before its compactions too; all where it fits.",
 )
-@_redact
+@click.option("--as", "form", type=click.Choice(["session", "memory"]), help="A session, or Markdown the agent reads.")
+@click.option("--memory-file", type=_FOLDER, help="The file for it, such as AGENTS.md; it gets one marked block.")
+@click.option("--redact/--no-redact", default=None, help="Without the secrets in its texts; so is every memory.")
 @click.option("--dry-run", is_flag=True, help="Show everything, write nothing.")
 @click.option("--again", is_flag=True, help="Migrate even where just this was done before.")
 @click.option("--run", "start", is_flag=True, help="Start the target with the session.")
 @_as_json
 def migrate(
     session: str, agent: str, source: str | None, model: str | None, into: Path | None, home: Path | None,
-    from_home: Path | None, budget: int | None, window: int | None, compressor: str, history: History, redact: bool,
-    dry_run: bool, again: bool, start: bool, as_json: bool,
+    from_home: Path | None, budget: int | None, window: int | None, compressor: str, history: History,
+    form: Form | None, memory_file: Path | None, redact: bool | None, dry_run: bool, again: bool, start: bool,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Carry a session into another agent."""
     if start and as_json:
         raise UsageError("--run and --json cannot go together", "leave out one of them")
-    program = agents.get(agent).program
-    if start and shutil.which(program) is None:
-        raise NotFound(f"{program} is not on the PATH", "install it, or leave out --run")
     from . import migration
 
+    if start:
+        _check_start(agent, migration.form_of(agent, form, memory_file))
     done = migration.migrate(
         session, agent, model, into, agent=source, home=home, from_home=from_home, budget=budget, window=window,
-        compressor=compressor, history=history, redact=redact, dry_run=dry_run, again=again,
+        compressor=compressor, history=history, form=form, memory_file=memory_file, redact=redact, dry_run=dry_run,
+        again=again,
     )  # fmt: skip
     if as_json:
         _print_json(done.to_dict())
@@ -248,6 +256,14 @@ def migrate(
     if start and done.target["resume"]:
         sys.stdout.flush()
         sys.exit(subprocess.run(done.target["resume"], shell=True, check=False).returncode)
+
+
+def _check_start(agent: str, form: Form) -> None:
+    if form == "memory":
+        raise UsageError("a memory cannot be started", "leave out --run, and open the agent in that folder")
+    program = agents.get(agent).program
+    if shutil.which(program) is None:
+        raise NotFound(f"{program} is not on the PATH", "install it, or leave out --run")
 
 
 @main.command("migrations")
@@ -263,7 +279,8 @@ def migrations_command(as_json: bool) -> None:
         return
     for row in rows:
         source, target = row["source"], row["target"]
-        ends = f"{source['agent']} {source['session_id'][:18]} -> {target['agent']} {target['session_id'][:8]}"
+        result = (target["session_id"] or "memory")[:8]
+        ends = f"{source['agent']} {source['session_id'][:18]} -> {target['agent']} {result}"
         sizes = f"{row['tokens_before']:,} -> {row['tokens_after']:,} tokens"
         click.echo(f"{row['migration']:<14}{row['created_at'][:16]:<18}{_printable(ends):<60}{row['mode']:<10}{sizes}")
 
@@ -278,6 +295,8 @@ def undo(migration: str) -> None:
     done = take_back(Store(), migration)
     for path in done["written"]["paths"]:
         click.echo(f"removed: {path}")
+    for block in done["written"].get("blocks", ()):
+        click.echo(f"removed: the block in {block['path']}")
 
 
 @main.command("mcp")
@@ -298,7 +317,10 @@ def _show_decision(decided: Decision) -> None:
 
 def _show_migration(done: Migration) -> None:
     click.echo(f"{done.source['agent']} {_printable(done.source['session_id'])} -> {done.target['agent']}")
-    _show_decision(done.decision)
+    if done.decision:
+        _show_decision(done.decision)
+    else:
+        click.echo(f"memory: {done.tokens_after:,} tokens, of a session of {done.tokens_before:,}")
     if done.mode == "compress":
         click.echo(f"kept:    {done.tokens_after:,} of {done.tokens_before:,} tokens")
     for loss in done.losses:
@@ -309,9 +331,10 @@ def _show_migration(done: Migration) -> None:
         click.echo("dry run: nothing was written")
         return
     for path in done.target["paths"]:
-        click.echo(f"session: {path}")
+        click.echo(f"{'wrote:' if done.mode == 'memory' else 'session:':<9}{path}")
     click.echo(f"undo:    session-migrator undo {done.migration}")
-    click.echo(f"resume:  {done.target['resume']}")
+    if done.target["resume"]:
+        click.echo(f"resume:  {done.target['resume']}")
 
 
 def _print_json(data: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import tempfile
@@ -90,6 +91,29 @@ def _put(temporary: Path, path: Path) -> None:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise _cannot(path, error) from error
+
+
+def rewrite(path: Path, old: str | None, new: str) -> None:
+    """Put a new text (UTF-8) into a file of others, with the permissions it has, if it still holds the old one (None:
+    there was no file). Raises WriteError."""
+    try:
+        mode = path.stat().st_mode if old is not None else None
+        if mode is not None and not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise _cannot(path, error) from error
+    temporary = _write_temporary(path, [new.encode("utf-8")])
+    try:
+        if mode is not None:
+            temporary.chmod(mode)
+        there = path.read_bytes().decode("utf-8", "surrogateescape") if path.exists() else None
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise _cannot(path, error) from error
+    if there != old:
+        temporary.unlink(missing_ok=True)
+        raise WriteError(f"{path} was written to by another program just now", "try again")
+    _put(temporary, path)
 
 
 def replace_by_digest(folder: Path, suffix: str, chunks: Iterable[bytes]) -> str:

@@ -71,13 +71,17 @@ class Ledger(Value):
     turns: int = 0
 
 
+def is_prompt(message: Message) -> bool:
+    """Whether a message begins a turn: the human's, whatever is in it."""
+    return message.role == "user" and message.origin in ("human", None)
+
+
 def ledger(messages: Iterable[Message]) -> Ledger:
     """The ledger of a conversation, in one pass. A call whose result failed touched no file."""
     kept = Ledger()
     open_calls: dict[str, ToolCall] = {}
     for message in messages:
-        if message.role == "user" and message.origin in ("human", None):
-            kept.turns += 1
+        kept.turns += is_prompt(message)
         open_calls.update({call.id: call for call in message.calls})
         for call in message.calls:
             steps = list(_plan(call))

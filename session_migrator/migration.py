@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from . import agents, compressors, decision, migrations, sessions, timestamps, tokens
-from .agents import AgentSpec, Capabilities, Reading, Written
+from . import agents, compressors, decision, memory_files, migrations, sessions, timestamps, tokens
+from .agents import AgentSpec, Capabilities, MemorySpec, Reading, Written
 from .comparison import difference
 from .compressors import Compressed
 from .decision import LEAST_BUDGET, Decision, Target
@@ -20,6 +21,7 @@ from .exporter import dump
 from .files import is_folder
 from .losses import Loss, merged
 from .lowering import lower
+from .memory import remember
 from .model import Session, Value, goal, headline
 from .redaction import redact_session, report
 from .sequences import full_history
@@ -28,20 +30,25 @@ from .target import inspect
 from .tokens import Counter
 
 History = Literal["live", "full", "auto"]
+Form = Literal["session", "memory"]
+
+# Whose tokens a memory is counted in where neither the session nor the caller names a model.
+_COUNTED_AS = "gpt-5"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Migration(Value):
     """What a migration did, or (dry run: ``migration`` None) would do. Sizes in tokens of the target's counter:
-    of the session as the target can hold it, and of what was written."""
+    of the session as the target can hold it, and of what was written. A memory has no decision: the sizes of its
+    blocks are fixed."""
 
     migration: str | None
     source: dict[str, Any]
     target: dict[str, Any]
-    mode: Literal["direct", "compress"]
+    mode: Literal["direct", "compress", "memory"]
     tokens_before: int
     tokens_after: int
-    decision: Decision
+    decision: Decision | None
     losses: tuple[Loss, ...]
     warnings: tuple[str, ...]
 
@@ -67,24 +74,25 @@ def migrate(
     ref: str | Path | Session, to: str, model: str | None = None, into: Path | str | None = None, *,
     agent: str | None = None, home: Path | str | None = None, from_home: Path | str | None = None,
     budget: int | None = None, window: int | None = None, compressor: str = compressors.DEFAULT,
-    history: History = "live", redact: bool = False, dry_run: bool = False, again: bool = False,
-    store: Store | None = None,
+    history: History = "live", form: Form | None = None, memory_file: Path | str | None = None,
+    redact: bool | None = None, dry_run: bool = False, again: bool = False, store: Store | None = None,
 ) -> Migration:  # fmt: skip
-    """Carry a session into another agent, as it is where it fits, else compressed.
+    """Carry a session into another agent, as it is where it fits, else compressed; or as a memory.
 
     ``ref`` is a session or what ``read_session`` takes (``agent`` and ``from_home`` narrow the search);
     ``to`` the target agent, ``home`` its configuration folder, ``into`` the project folder (default: the
     source's). ``budget`` and ``window`` in tokens. ``history``: what the source's own model would see (live), all
-    that was said before its compactions too (full), or the latter where it fits (auto). ``redact``: without the secrets
-    in its texts (``redaction``). The same
-    migration twice is done once: the second answers with the first, unless ``again``. Raises MigrationError's
-    kinds; whatever is raised, nothing of the result is left behind.
+    that was said before its compactions too (full), or the latter where it fits (auto). ``form``: a session that the
+    agent resumes, or Markdown that it reads in that folder (``memory_file``: in this file); default: what the agent
+    takes, a session before a memory. ``redact``: without the secrets in its texts (``redaction``); default: of
+    memories alone. The same migration twice is done once: the second answers with the first, unless ``again``. Raises
+    MigrationError's kinds; whatever is raised, nothing of the result is left behind.
     """
-    spec = agents.get(to)
-    if spec.write is None:
-        raise UsageError(f"sessions of {spec.names[0]} cannot be written", f"one of: {', '.join(writable())}")
+    form = form_of(to, form, memory_file)
     if budget is not None and budget < LEAST_BUDGET:
         raise UsageError(f"a budget of {budget:,} tokens is too small", f"give at least {LEAST_BUDGET:,}")
+    if form == "memory" and (budget or window):
+        raise UsageError("a memory has a fixed size", "leave out --budget and --window, or add --as session")
     if history not in get_args(History):
         raise UsageError(f"there is no history {history!r}", f"one of: {', '.join(get_args(History))}")
     started = time.time()
@@ -92,18 +100,61 @@ def migrate(
         reading = Reading(session=ref)
     else:
         reading = sessions.read(ref, agent, Path(from_home) if from_home else None, other_than=to)
-    session = reading.session
+    redact = form == "memory" if redact is None else redact
     found: list[str] = []
     if redact:
-        session, counts = redact_session(session)
+        session, counts = redact_session(reading.session)
+        reading = replace(reading, session=session)
         found.append(report(counts))
-    folder = _folder(session, into)
-    home = spec.locate(Path(home) if home else None).absolute()
-    target = inspect(to, model=model, home=home, folder=folder, window=window, limit=budget)
-    counter = tokens.counter(target.model)
+    found += _growing(reading.session, started)
+    order = _Order(
+        to=to, model=model, into=into, home=Path(home) if home else None, history=history, redact=redact,
+        dry_run=dry_run, again=again, store=store or Store(),
+    )  # fmt: skip
+    if form == "memory":
+        return _as_memory(reading, order, found, memory_file)
+    return _as_session(reading, order, found, budget, window, compressor)
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Order:
+    """What both forms of a migration are told."""
+
+    to: str
+    model: str | None
+    into: Path | str | None
+    home: Path | None
+    history: History
+    redact: bool
+    dry_run: bool
+    again: bool
+    store: Store
+
+
+def form_of(to: str, form: str | None, memory_file: Path | str | None) -> Form:
+    """The form asked for, if the agent takes it, else the one it takes. Raises UsageError, NotFound (agent)."""
+    if form not in (None, *get_args(Form)):
+        raise UsageError(f"there is no form {form!r}", f"one of: {', '.join(get_args(Form))}")
+    memory = agents.memory(to)
+    if memory_file and form == "session":
+        raise UsageError("a session does not go into a memory file", "leave out --memory-file or --as session")
+    if form == "memory" or memory_file or (form is None and memory.default == "memory"):
+        return "memory"
+    if to not in agents.AGENTS:
+        raise UsageError(f"sessions of {memory.name} cannot be written", "add --as memory")
+    return "session"
+
+
+def _as_session(
+    reading: Reading, order: _Order, found: list[str], budget: int | None, window: int | None, compressor: str
+) -> Migration:
+    session, spec = reading.session, agents.get(order.to)
+    folder = _folder(session, order.into)
+    home = spec.locate(order.home).absolute()
+    target = inspect(order.to, model=order.model, home=home, folder=folder, window=window, limit=budget)
+    counter = tokens.counter(target.model)
     capabilities = target.capabilities or spec.capabilities
-    lowered, losses, decided = _decided(session, history, capabilities, target, counter)
+    lowered, losses, decided = _decided(session, order.history, capabilities, target, counter)
     if not lowered.messages:
         raise NoConversation("nothing of the session can be carried", "name another session")
     if decided.budget <= 0:
@@ -114,39 +165,137 @@ def migrate(
     result = Compressed(session=lowered)
     if decided.mode == "compress":
         result = compressed(lowered, compressor, decided.budget, counter, capabilities)
-    planned = Migration(
+    planned = _planned(
+        reading, order, decided.mode, decided.tokens,
+        decided.tokens if decided.mode == "direct" else counter.session(result.session).high,
+        losses, [*_warnings(target, order.model, decided, result), *found], decided,
+    )  # fmt: skip
+    options = {
+        "to": order.to, "home": str(home), "folder": str(folder), "model": target.model, "window": window,
+        "budget": budget, "compressor": compressor, "history": order.history, "form": "session",
+        "redact": order.redact, "room": decided.budget if decided.mode == "compress" else None,
+    }  # fmt: skip
+
+    def carry(workspace: Workspace, _: str) -> _Result:
+        """Store the originals of what was left out, write, read back and compare."""
+        kept: Document = {}
+        if result.elided:
+            kept["originals"] = workspace.add("originals", dump(replace(result.session, messages=result.elided)))
+        assert spec.write is not None, "an agent of AGENTS"
+        written = spec.write(result.session, home, folder)
+        try:
+            _verify(spec, written, result.session)
+        except BaseException:
+            migrations.take_back(written)
+            raise
+        named = order.model or spec.resumes_recorded_model(session.model, target.model)
+        resume = spec.resume_command(str(written.session_id), home, folder, target.model if named else None)
+        return _Result(written=written, resume=resume, kept=kept)
+
+    return _once(planned, order, migrations.lineage(session, options), folder, carry)
+
+
+def _as_memory(reading: Reading, order: _Order, found: list[str], memory_file: Path | str | None) -> Migration:
+    session, spec = reading.session, agents.memory(order.to)
+    into = order.into
+    if spec.workspace and into is None:
+        into = spec.workspace(order.home)
+    folder = _folder(session, into)
+    if memory_file:
+        spec = replace(spec, index=os.path.expanduser(memory_file), log=None)  # noqa: PTH111
+    if order.history != "live" and session.earlier:
+        session = full_history(session)
+    if not any(message.origin != "injected" for message in session.messages):
+        raise NoConversation("nothing of the session can be carried", "name another session")
+    counter = tokens.counter(order.model or session.model or _COUNTED_AS)
+    lowered, _ = lower(session, Capabilities(thinking="text"))
+    day = date.today()
+    memory = remember(session)
+    preview = memory_files.bodies(session, memory, spec, folder, "0" * 12, day)
+    size = sum(counter.text(text).high for text in preview.values())
+    found = [*found, *_over_limit(spec, folder, preview)] if not memory_file else found
+    planned = _planned(reading, order, "memory", counter.session(lowered).high, size, (), found, None)
+    options = {
+        "to": order.to, "folder": str(folder), "file": spec.index, "history": order.history, "form": "memory",
+        "redact": order.redact,
+    }  # fmt: skip
+
+    def carry(workspace: Workspace, name: str) -> _Result:
+        known = migrations.blocks_in(workspace, folder / spec.index)
+        written = memory_files.write(session, memory, spec, folder, name, day, known)
+        return _Result(written=written, resume=None, kept={})
+
+    return _once(planned, order, migrations.lineage(session, options), folder, carry)
+
+
+def _over_limit(spec: MemorySpec, folder: Path, bodies: Mapping[Path, str]) -> list[str]:
+    """A warning where the agent will not read the index to its end."""
+    path = folder / spec.index
+    size = len(bodies[path].encode()) + (path.stat().st_size if path.exists() else 0)
+    if spec.limit is None or size <= spec.limit:
+        return []
+    return [f"{path} has {size:,} bytes, and {spec.name} reads {spec.limit:,}: it may not see the block at the end"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Result:
+    """What was written, how it is resumed, and what the record keeps of it."""
+
+    written: Written
+    resume: str | None
+    kept: Document
+
+
+def _planned(
+    reading: Reading, order: _Order, mode: Literal["direct", "compress", "memory"], before: int, after: int,
+    losses: Iterable[Loss], warnings: Iterable[str], decided: Decision | None,
+) -> Migration:  # fmt: skip
+    session = reading.session
+    return Migration(
         migration=None,
         source={"agent": session.agent, "session_id": session.id, "path": session.source},
-        target={"agent": to, "session_id": None, "paths": [], "resume": None},
-        mode=decided.mode,
-        tokens_before=decided.tokens,
-        tokens_after=decided.tokens if decided.mode == "direct" else counter.session(result.session).high,
+        target={"agent": order.to, "session_id": None, "paths": [], "resume": None},
+        mode=mode,
+        tokens_before=before,
+        tokens_after=after,
         decision=decided,
         losses=merged([*reading.losses, *losses]),
-        warnings=(*_warnings(target, model, decided, result), *found, *_growing(session, started)),
+        warnings=tuple(warnings),
     )
-    if dry_run:
+
+
+def _once(
+    planned: Migration,
+    order: _Order,
+    made: migrations.Lineage,
+    folder: Path,
+    carry: Callable[[Workspace, str], _Result],
+) -> Migration:
+    """Carry out what is planned, unless just this was done before, and record it. Whatever fails after the write, what
+    was written is taken back."""
+    if order.dry_run:
         return planned
-    options = {
-        "to": to, "home": str(home), "folder": str(folder), "model": target.model, "window": window, "budget": budget,
-        "compressor": compressor, "history": history, "form": "session", "redact": redact,
-        "room": decided.budget if decided.mode == "compress" else None,
-    }  # fmt: skip
-    made = migrations.lineage(session, options)
-    workspace = (store or Store()).workspace(folder)
+    workspace = order.store.workspace(folder)
     with workspace.locked():
         same, last = migrations.before(workspace, made)
-        if same and not again:
+        if same and not order.again:
             return _answered(planned, same)
         if last:
             warning = f"the source has changed since migration {last['migration']}; this is a new one"
             planned = replace(planned, warnings=(*planned.warnings, warning))
-
-        def resume(session_id: str) -> str:
-            named = model or spec.resumes_recorded_model(session.model, target.model)
-            return spec.resume_command(session_id, home, folder, target.model if named else None)
-
-        return _carry_out(planned, spec, result, home, folder, workspace, made, resume)
+        name = secrets.token_hex(6)
+        result = carry(workspace, name)
+        written = result.written
+        paths = dict.fromkeys((*written.paths, *(block.path for block in written.blocks)))
+        target = {"session_id": written.session_id, "paths": list(paths), "resume": result.resume}
+        done = replace(planned, migration=name, target={**planned.target, **target})
+        record = {"created_at": timestamps.now(), "folder": str(folder), "written": written.to_dict(), **result.kept}
+        try:
+            migrations.record(workspace, made, {**done.to_dict(), **record})
+        except BaseException:
+            migrations.take_back(written)
+            raise
+        return done
 
 
 def writable() -> list[str]:
@@ -201,28 +350,6 @@ def compressed(lowered: Session, name: str, budget: int, counter: Counter, capab
             return replace(result, session=session)
         allowed -= size - budget
     raise Refused(f"compressor {name} cannot bring the session within {budget:,} tokens", "use another --compressor")
-
-
-def _carry_out(
-    planned: Migration, spec: AgentSpec, result: Compressed, home: Path, folder: Path, workspace: Workspace,
-    made: migrations.Lineage, resume: Callable[[str], str],
-) -> Migration:  # fmt: skip
-    """Store the originals of what was left out, write, read back and compare, record. Whatever fails after
-    the write, what was written is taken back."""
-    assert spec.write is not None
-    record: dict[str, Any] = {"created_at": timestamps.now(), "folder": str(folder)}
-    if result.elided:
-        record["originals"] = workspace.add("originals", dump(replace(result.session, messages=result.elided)))
-    written = spec.write(result.session, home, folder)
-    try:
-        _verify(spec, written, result.session)
-        target = {"session_id": written.session_id, "paths": list(written.paths), "resume": resume(written.session_id)}
-        done = replace(planned, migration=secrets.token_hex(6), target={**planned.target, **target})
-        migrations.record(workspace, made, {**done.to_dict(), **record, "written": written.to_dict()})
-    except BaseException:
-        migrations.take_back(written)
-        raise
-    return done
 
 
 def _answered(planned: Migration, earlier: Document) -> Migration:

@@ -9,14 +9,16 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from .agents.spec import Appended, Written
+from . import blocks
+from .agents.spec import Appended, Block, Written
 from .errors import NotFound, ReadError, Refused
-from .files import remove_empty, remove_line
+from .files import is_folder, remove_empty, remove_line
 from .model import Session, Value
 from .storage import Document, Store, Workspace
 
@@ -55,8 +57,19 @@ def before(workspace: Workspace, wanted: Lineage) -> tuple[Document | None, Docu
         return None, None
     same = _record(workspace, known["by_content"].get(wanted.content))
     last = _record(workspace, known["last"])
-    there = same is not None and all(Path(path).exists() for path in same["written"]["paths"])
+    there = same is not None and _is_there(_written(same["written"]))
     return same if there else None, last if known["last"] != known["by_content"].get(wanted.content) else None
+
+
+def _is_there(written: Written) -> bool:
+    return all(Path(path).exists() for path in written.paths) and all(map(blocks.is_there, written.blocks))
+
+
+def blocks_in(workspace: Workspace, path: Path) -> dict[str, Block]:
+    """The blocks that migrations of this workspace put into a file, by name."""
+    rows = (_record(workspace, key) for key in workspace.keys(RECORDS))
+    found = (block for row in rows if row for block in _written(row["written"]).blocks)
+    return {block.name: block for block in found if block.path == os.path.realpath(path)}
 
 
 def record(workspace: Workspace, made: Lineage, document: Document) -> None:
@@ -96,16 +109,42 @@ def undo(store: Store, migration: str) -> Document:
         for path, digest in row["digests"].items():
             if Path(path).exists() and _digest(Path(path)) != digest:
                 raise Refused(f"the session was continued since: {path} has changed", "nothing was taken back")
-        take_back(_written(row["written"]))
+        written = _written(row["written"])
+        for block in filter(blocks.is_changed, written.blocks):
+            raise Refused(f"the block in {block.path} was edited since", "take it out by hand; nothing was taken back")
+        take_back(written)
         workspace.remove(RECORDS, row["migration"])
+        _hand_down(workspace, written)
         originals = row.get("originals")
         if originals and not any(other.get("originals") == originals for _, other in _records(store)):
             workspace.remove("originals", originals)
     return row
 
 
+def _hand_down(workspace: Workspace, gone: Written) -> None:
+    """What a migration that is gone leaves to the others: a block that had replaced one of its own now stands for what
+    that one had replaced, and the folders it made are theirs, where they have files in them."""
+    before: dict[tuple[str, str | None], str | None] = {(b.path, b.name): b.replaced for b in gone.blocks}
+    folders = [folder for folder in gone.folders if is_folder(folder)]
+    for key in workspace.keys(RECORDS):
+        row = _record(workspace, key)
+        if row is None:
+            continue
+        heir = _written(row["written"])
+        taken = tuple(
+            replace(block, replaced=before.get((block.path, blocks.name_of(block.replaced)), block.replaced))
+            for block in heir.blocks
+        )
+        used = [folder for folder in folders if any(path.startswith(folder + os.sep) for path in heir.paths)]
+        made = tuple(sorted({*heir.folders, *used}, key=len, reverse=True))  # the innermost first
+        if (taken, made) != (heir.blocks, heir.folders):
+            workspace.put(RECORDS, key, {**row, "written": replace(heir, blocks=taken, folders=made).to_dict()})
+
+
 def take_back(written: Written) -> None:
-    """Remove the files, the lines and the folders that a write made, where they are still there."""
+    """Remove the files, the lines, the blocks and the folders that a write made, where they are still there."""
+    for block in written.blocks:
+        blocks.take_out(block)
     for path in written.paths:
         Path(path).unlink(missing_ok=True)
     for added in written.appended:
@@ -118,6 +157,7 @@ def _written(data: Mapping[str, Any]) -> Written:
         session_id=data["session_id"],
         paths=tuple(data["paths"]),
         appended=tuple(Appended(**line) for line in data["appended"]),
+        blocks=tuple(Block(**block) for block in data.get("blocks", ())),
         folders=tuple(data["folders"]),
     )
 

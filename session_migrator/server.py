@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 from . import __version__, tools
-from .agents import AGENTS
+from .agents import AGENTS, MEMORIES
 from .errors import MigrationError, UnknownModel
 from .jsondata import clean, dumps
 from .model import Value
@@ -38,9 +38,12 @@ _NAMES = {
     r"session-migrator list --all": "the tool list_sessions",
     r"--into(?: DIR)?": "the argument into",
     r"--budget": "budget",
+    r"--as memory": "form: memory",
 }
 
+Form = Annotated[str, Field(json_schema_extra={"enum": ["session", "memory"]})]
 Agent = Annotated[str, Field(json_schema_extra={"enum": list(AGENTS)})]
+Taker = Annotated[str, Field(json_schema_extra={"enum": list(MEMORIES)})]
 
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -133,12 +136,18 @@ def handoff(
             "that is not the target agent's."
         ),
     ],
-    target_agent: Annotated[Agent, Field(description="The agent to continue in.")],
+    target_agent: Annotated[
+        Taker, Field(description="The agent to continue in. workbuddy gets a memory of the session, in Markdown.")
+    ],
     model: Annotated[str | None, Field(description="The target model; default: the agent's own setting.")] = None,
     into: Annotated[str | None, Field(description="The project folder to go on in; default: the session's.")] = None,
+    form: Annotated[
+        Form | None,
+        Field(description="memory: notes in the Markdown file that the agent reads in that folder, not a session."),
+    ] = None,
     dry_run: Annotated[bool, Field(description="Show what would be done, write nothing.")] = False,
 ) -> Annotated[CallToolResult, tools.Handoff]:
-    return _answer(tools.handoff, session, target_agent, model, into, dry_run)
+    return _answer(tools.handoff, session, target_agent, model, into, form, dry_run)
 
 
 def _answer(tool: Callable[..., Value], *arguments: Any) -> CallToolResult:

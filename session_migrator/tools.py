@@ -82,7 +82,7 @@ class Sessions(Value):
 
 @dataclass(frozen=True, kw_only=True)
 class Handoff(Value):
-    """What a migration did or would do, as the command line's migrate --json tells it."""
+    """What a migration did or would do, as the command line's migrate --json tells it. A memory has no decision."""
 
     migration: str | None
     source: Record
@@ -90,7 +90,7 @@ class Handoff(Value):
     mode: str
     tokens_before: int
     tokens_after: int
-    decision: Record
+    decision: Record | None
     losses: list[Record]
     warnings: list[str]
 
@@ -224,9 +224,11 @@ def _checked(limit: int) -> int:
 
 
 def handoff(
-    session: str, target_agent: str, model: str | None = None, into: str | None = None, dry_run: bool = False
-) -> Handoff:
+    session: str, target_agent: str, model: str | None = None, into: str | None = None, form: str | None = None,
+    dry_run: bool = False,
+) -> Handoff:  # fmt: skip
     """Carry a stored session into another agent, as ``migrate`` does. Raises MigrationError's kinds."""
-    from .migration import migrate
+    from .migration import form_of, migrate
 
-    return Handoff(**migrate(session, target_agent, model, into, dry_run=dry_run).to_dict())
+    chosen = form_of(target_agent, form, None)
+    return Handoff(**migrate(session, target_agent, model, into, form=chosen, dry_run=dry_run).to_dict())

@@ -24,7 +24,7 @@ from mcp.types import CallToolResult, Tool
 from places import EXAMPLES, LONG, ROOT
 
 from session_migrator import context_windows, tools
-from session_migrator.agents import AGENTS
+from session_migrator.agents import MEMORIES
 
 Result = TypeVar("Result")
 Call = tuple[str, dict[str, Any]]
@@ -36,7 +36,7 @@ ARGUMENTS = {
     "list_known_models": {"query", "limit", "cursor"},
     "migrate_session": {"messages_json", "source_model", "target_model", "target_agent", "budget", "workspace"},
     "list_sessions": {"agent", "cwd", "limit"},
-    "handoff": {"session", "target_agent", "model", "into", "dry_run"},
+    "handoff": {"session", "target_agent", "model", "into", "form", "dry_run"},
 }
 LONG_ID = "01a22882-e15d-7eb0-a976-77a1288d9b97"
 LAST_OF_LONG_CHAT = "The last word is 東京."
@@ -227,7 +227,7 @@ def test_tools_say_what_they_are_for_and_what_they_change() -> None:
         assert tool.output_schema
         assert set(tool.output_schema["required"]) == set(tool.output_schema["properties"])
     handoff = offered["handoff"]
-    assert handoff.input_schema["properties"]["target_agent"]["enum"] == list(AGENTS)
+    assert handoff.input_schema["properties"]["target_agent"]["enum"] == list(MEMORIES)
     for words in ("Continue this conversation in another agent", "quota", "context window", "resume"):
         assert words in (handoff.description or "")
     assert "context window" in (offered["model_context_window"].description or "")
@@ -390,6 +390,17 @@ def test_latest_is_the_newest_session_of_the_servers_folder(own_home: Path, tmp_
     assert "try: see all with: the tool list_sessions" in text(elsewhere)
 
 
+def test_a_memory_is_handed_off_where_the_agent_takes_one(project: Path) -> None:
+    order = {"session": str(LONG), "into": str(project)}
+    taken, asked = answers(
+        ("handoff", {**order, "target_agent": "workbuddy"}),
+        ("handoff", {**order, "target_agent": "codex", "form": "memory"}),
+    )
+    assert (taken["mode"], taken["decision"], taken["target"]["resume"]) == ("memory", None, None)
+    assert taken["target"]["paths"][-1] == str(project / ".workbuddy" / "memory" / "MEMORY.md")
+    assert asked["target"]["paths"][-1] == str(project / "AGENTS.md")
+
+
 # --- bad calls
 
 
@@ -421,6 +432,8 @@ def test_what_a_better_call_would_mend_is_an_error_with_a_remedy_and_the_server_
         (("handoff", {"session": str(LONG), "target_agent": "emacs"}), "no agent is called", "one of: codex"),
         (("handoff", {"session": str(LONG), "target_agent": "codex"}), "is not here", "with the argument into"),
         (("handoff", {"session": str(LONG), "target_agent": "codex", "into": "/no"}), "not a folder", "argument into"),
+        (("handoff", {"session": str(LONG), "target_agent": "openclaw"}), "cannot be written", "add form: memory"),
+        (("handoff", {"session": str(LONG), "target_agent": "codex", "form": "x"}), "no form 'x'", "session, memory"),
     ]  # fmt: skip
     wrong: list[tuple[Call, str]] = [
         (("migrate_session", {"messages_json": HI, "source_model": "a", "target_model": "gpt-5"}), "messages_json"),

@@ -1,4 +1,8 @@
-"""The registry of agents: the only place that enumerates them. A module is imported when it is used."""
+"""The registry of agents: the only place that enumerates them. A module is imported when it is used.
+
+``AGENTS`` store sessions (their module offers ``SPEC``); ``MEMORIES`` read Markdown of a project at the start of a
+session (``MEMORY``).
+"""
 
 from __future__ import annotations
 
@@ -9,13 +13,30 @@ from typing import TYPE_CHECKING, Any
 from ..errors import NotFound
 
 if TYPE_CHECKING:
-    from .spec import AgentSpec, Capabilities, Reading, Written
+    from .spec import AgentSpec, Block, Capabilities, MemorySpec, Reading, Written
 
-__all__ = ["AGENTS", "AgentSpec", "Capabilities", "Reading", "Written", "all_agents", "get"]
+__all__ = [
+    "AGENTS",
+    "MEMORIES",
+    "AgentSpec",
+    "Block",
+    "Capabilities",
+    "MemorySpec",
+    "Reading",
+    "Written",
+    "all_agents",
+    "get",
+    "memory",
+]
 
 AGENTS: dict[str, str] = {
     "codex": "session_migrator.agents.codex",
     "claude-code": "session_migrator.agents.claude_code",
+}
+MEMORIES: dict[str, str] = {
+    **AGENTS,
+    "workbuddy": "session_migrator.agents.workbuddy",
+    "openclaw": "session_migrator.agents.openclaw",
 }
 
 
@@ -24,6 +45,14 @@ def get(agent: str) -> AgentSpec:
     if agent not in AGENTS:
         raise NotFound(f"no agent is called {agent!r}", f"one of: {', '.join(AGENTS)}")
     spec: AgentSpec = import_module(AGENTS[agent]).SPEC
+    return spec
+
+
+def memory(agent: str) -> MemorySpec:
+    """Where the agent with that id can be told of a session. Raises NotFound, naming the ids there are."""
+    if agent not in MEMORIES:
+        raise NotFound(f"no agent is called {agent!r}", f"one of: {', '.join(MEMORIES)}")
+    spec: MemorySpec = import_module(MEMORIES[agent]).MEMORY
     return spec
 
 

@@ -54,14 +54,50 @@ class Appended(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written(Value):
-    """A session as written: every file that was made (absolute paths, the session's own first), every line that
-    was added to a file of others, and every folder that was made (the innermost first)."""
+class Block(Value):
+    """A block between two marks that was put into a text file which others write too: its ``name`` and all of its
+    ``text`` as it stands there, the line breaks put ``before`` it, the block it ``replaced``, and whether the file
+    was there already, with nothing in it (``was_empty``)."""
 
-    session_id: str
+    path: str
+    name: str
+    text: str
+    before: str = ""
+    replaced: str | None = None
+    was_empty: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written(Value):
+    """What was written: the id of the session, if it is one, every file that was made (absolute paths, the session's
+    own first), every line and block that was added to a file of others, and every folder that was made (the innermost
+    first)."""
+
+    session_id: str | None
     paths: tuple[str, ...]
     appended: tuple[Appended, ...] = ()
+    blocks: tuple[Block, ...] = ()
     folders: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemorySpec:
+    """The Markdown that an agent reads at the start of each session in a folder, where it can be told of another one.
+
+    ``index``: the file that gets one block, which is replaced by the next; ``log``: the file of a day (``{day}``), to
+    which each block is appended, where the agent keeps such; ``archive``: the folder of the whole texts. All within
+    the project's folder, or in the agent's own ``workspace`` (given its home), where it has one for all projects.
+    ``default``: the form that a migration to the agent has where none is asked for. ``limit``: bytes of the index that
+    the agent reads, where it is known.
+    """
+
+    name: str
+    index: str
+    default: Literal["session", "memory"] = "session"
+    log: str | None = None
+    archive: str = ".session-migrator"
+    limit: int | None = None
+    workspace: Callable[[Path | None], Path] | None = None
 
 
 Peek = Callable[[Path], SessionInfo | None]

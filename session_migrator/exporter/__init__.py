@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .chat import SHAPES, from_json, from_messages, to_messages
 from .estimate import estimate_tokens
-from .markdown import to_markdown
+from .markdown import markdown_pieces, to_markdown
 from .neutral import dump, from_document, to_document
 from .terminal import to_text
 
@@ -15,6 +15,7 @@ __all__ = [
     "from_document",
     "from_json",
     "from_messages",
+    "markdown_pieces",
     "to_document",
     "to_markdown",
     "to_messages",

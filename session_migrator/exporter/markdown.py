@@ -16,8 +16,13 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>#])")
 def to_markdown(session: Session) -> str:
     """The live messages as Markdown to read: title, facts, turns; calls and results whole, in fences
     longer than any within; context that a client put in folded away."""
-    facts_line = " · ".join(_escaped(fact) for fact in facts(session))
-    return "\n\n".join((f"# {_escaped(heading(session))}", facts_line, *_turns(session))) + "\n"
+    return "".join(markdown_pieces(session))
+
+
+def markdown_pieces(session: Session) -> Iterator[str]:
+    """The same piece by piece, for a session that is too long for one text."""
+    yield f"# {_escaped(heading(session))}\n\n" + " · ".join(_escaped(fact) for fact in facts(session)) + "\n"
+    yield from (f"\n{turn}\n" for turn in _turns(session))
 
 
 def _turns(session: Session) -> Iterator[str]:

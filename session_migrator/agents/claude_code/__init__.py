@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from ..spec import AgentSpec, Capabilities
+from ..spec import AgentSpec, Capabilities, MemorySpec
 from . import client, reader, writer
+
+MEMORY = MemorySpec(name="Claude Code", index="CLAUDE.md")
 
 SPEC = AgentSpec(
     id="claude-code",

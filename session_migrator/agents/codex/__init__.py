@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ..spec import AgentSpec, Capabilities
+from ..spec import AgentSpec, Capabilities, MemorySpec
 from . import client, files, forms, reader, writer
 from .items import FAILURE
+
+MEMORY = MemorySpec(name="Codex", index="AGENTS.md", limit=client.INSTRUCTION_BYTES)
 
 SPEC = AgentSpec(
     id="codex",

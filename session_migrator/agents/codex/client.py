@@ -13,6 +13,9 @@ from ..paths import upward
 
 VERSION = "0.171.0"
 
+# Of all AGENTS.md together, unless config.toml says otherwise (project_doc_max_bytes).
+INSTRUCTION_BYTES = 32 * 1024
+
 # `codex debug models --bundled`, 2026-11-29: the window it gives each model of its own list.
 # To an id that is not there it gives 272,000.
 _SMALL, _LARGE = 272_000, 500_000
