@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from dataclasses import fields
+from dataclasses import replace as replace_fields
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,8 @@ _FIELDS = [field.name for field in fields(SessionInfo)]
 _values = attrgetter(*_FIELDS)
 # What a kept row means: its form, and the fields of a session's row in their order.
 _FORM = [2, *_FIELDS]
+# Where a title may hold a secret. Few do, and the rules that tell for sure take longer to load than a list.
+_SUSPECT = re.compile(r"[=:>@]|--|[!-~]{16}")
 
 
 class Catalog:
@@ -45,10 +49,19 @@ class Catalog:
         if known is not None and known[:2] == stamp:
             with contextlib.suppress(TypeError, ValueError):
                 return SessionInfo(**dict(zip(_FIELDS, known[2], strict=True))) if known[2] else None
-        info = peek(file.path)
+        info = _shareable(peek(file.path))
         self._known[name] = [*stamp, _values(info) if info else None]
         self._changed = True
         return info
+
+
+def _shareable(info: SessionInfo | None) -> SessionInfo | None:
+    """A row as it may be kept and shown: a title is what somebody typed or pasted first."""
+    if info is None or not _SUSPECT.search(info.title or ""):
+        return info
+    from .redaction import redact
+
+    return replace_fields(info, title=redact(info.title or "")[0])
 
 
 def _load(path: Path) -> dict[str, list[Any]]:

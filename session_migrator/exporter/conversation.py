@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import FormatError
 from ..jsondata import MESSAGE_DEPTH, Record, as_object, as_text, clean, dumps, loads
-from ..model import Message, Origin, Part, Role, Text, ToolCall, ToolResult
+from ..model import Message, Origin, Part, Role, Text, ToolCall, ToolResult, headline
 from ..toolnames import tool_kind
 
 ROLE_NAMES: dict[str, Role] = {
@@ -15,6 +15,7 @@ ROLE_NAMES: dict[str, Role] = {
     "tool": "tool", "function": "tool",
 }  # fmt: skip
 RAW = "_raw"  # the key raw argument text stands under where an API wants an object
+_SHOWN = 16  # characters of a wrong value in an error: enough to find it, too few for a key or a token
 _ORIGINS: dict[Role, Origin] = {"user": "human", "assistant": "model", "tool": "tool"}
 
 
@@ -23,7 +24,7 @@ def role_of(item: Record, place: str) -> Role:
     name = item.get("role")
     role = ROLE_NAMES.get(name) if isinstance(name, str) else None
     if role is None:
-        has = f"is {dumps(name)[:60]}" if "role" in item else "is missing"
+        has = f"is {headline(dumps(name), _SHOWN)}" if "role" in item else "is missing"
         raise FormatError(f"{place}.role {has}", "use one of " + ", ".join(ROLE_NAMES))
     return role
 
