@@ -1,0 +1,69 @@
+"""The table of what each agent can do, made from the registry and the pins: ``python scripts/matrix.py`` writes it into
+the READMEs."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from session_migrator import agents
+
+_BETWEEN = re.compile(r"(?<=<!-- matrix -->\n).*?(?=<!-- /matrix -->)", re.DOTALL)
+_WORDS = {
+    "README.md": {
+        "agent": "agent", "reads": "reads", "writes": "writes", "reasoning": "reasoning", "images": "images",
+        "memory": "memory", "proven": "proven with", "yes": "yes", "no": "–", "native": "kept, where it is its own",
+        "text": "as quoted text", "drop": "left out", "contract": "by the file's contract",
+    },
+    "README.zh-CN.md": {
+        "agent": "智能体", "reads": "读取", "writes": "写入", "reasoning": "推理内容", "images": "图片",
+        "memory": "记忆", "proven": "实测版本", "yes": "是", "no": "–", "native": "保留（限自家模型）",
+        "text": "转为引用文本", "drop": "省略", "contract": "按文件约定",
+    },
+    "README.ru.md": {
+        "agent": "агент", "reads": "чтение", "writes": "запись", "reasoning": "рассуждения", "images": "изображения",
+        "memory": "память", "proven": "проверено с", "yes": "да", "no": "–", "native": "сохраняются, если свои",
+        "text": "цитатой", "drop": "опускаются", "contract": "по формату файлов",
+    },
+}  # fmt: skip
+
+
+def matrix(readme: str) -> str:
+    """The table, in the words of that README."""
+    words = _WORDS[readme]
+    names = ("agent", "reads", "writes", "reasoning", "images", "memory", "proven")
+    rows = [[words[name] for name in names], ["---"] * len(names), *(_row(agent, words) for agent in agents.MEMORIES)]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def _row(agent: str, words: dict[str, str]) -> list[str]:
+    memory = agents.memory(agent)
+    where = f"`{memory.index}`"
+    if agent not in agents.AGENTS:
+        return [memory.name, *[words["no"]] * 4, where, words["contract"]]
+    spec = agents.get(agent)
+    can = spec.capabilities
+    writes, images = (words["yes" if able else "no"] for able in (spec.write is not None, can.images))
+    return [memory.name, words["yes"], writes, words[can.thinking], images, where, ", ".join(_versions(agent))]
+
+
+def _versions(agent: str) -> list[str]:
+    """The pinned versions of the client that the tests run."""
+    pins = tomllib.loads((ROOT / "tests" / "clients" / "versions.toml").read_text(encoding="utf-8"))
+    return [pin["version"] for pin in pins.values() if pin.get("agent") == agent]
+
+
+def refreshed(readme: str, text: str) -> str:
+    """A README's text with the table as it is now."""
+    return _BETWEEN.sub(matrix(readme), text)
+
+
+if __name__ == "__main__":
+    for name in _WORDS:
+        path = ROOT / name
+        path.write_text(refreshed(name, path.read_text(encoding="utf-8")), encoding="utf-8")
