@@ -20,7 +20,7 @@ from .model import SessionInfo
 _FIELDS = [field.name for field in fields(SessionInfo)]
 _values = attrgetter(*_FIELDS)
 # What a kept row means: its form, and the fields of a session's row in their order.
-_FORM = [2, *_FIELDS]
+_FORM = [3, *_FIELDS]
 # Where a title may hold a secret. Few do, and the rules that tell for sure take longer to load than a list.
 _SUSPECT = re.compile(r"[=:>@]|--|[!-~]{16}")
 

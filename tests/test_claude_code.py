@@ -32,8 +32,9 @@ def record(kind: str, uuid: str, parent: str | None, content: object, **more: ob
     return {"type": kind, "uuid": uuid, "parentUuid": parent, "isSidechain": False, "message": message, **more}
 
 
-def session_file(tmp_path: Path, *records: dict[str, object]) -> Path:
-    path = tmp_path / "11111111-1111-4111-8111-111111111111.jsonl"
+def session_file(folder: Path, *records: dict[str, object]) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "11111111-1111-4111-8111-111111111111.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in records), encoding="utf-8")
     return path
 
@@ -81,6 +82,17 @@ def test_titles_come_from_the_user_then_the_client_then_the_first_prompt() -> No
     assert titles["ed07"] == "My Title"
     assert titles["350b"] == "My Title"
     assert titles["13f9"] == "M1 plain full"
+
+
+def test_a_session_was_last_written_when_its_user_spoke_though_no_model_has_answered_yet(tmp_path: Path) -> None:
+    path = session_file(
+        tmp_path / "projects" / "-p",
+        record("user", "u1", None, "Hello", timestamp="2026-03-02T09:00:00.000Z"),
+        record("assistant", "a1", "u1", [{"type": "text", "text": "Hi."}], timestamp="2026-03-02T09:00:01.000Z"),
+        record("user", "u2", "a1", "Go on.", timestamp="2026-03-02T09:30:00.000Z"),
+    )
+    (info,) = reader.list_sessions(tmp_path)
+    assert (info.path, info.model, info.updated_at) == (str(path), "claude-opus-5-5", "2026-03-02T09:30:00.000Z")
 
 
 def test_a_rewind_leaves_the_given_up_branch_out_and_says_so(tmp_path: Path) -> None:

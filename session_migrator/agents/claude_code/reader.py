@@ -136,12 +136,14 @@ def _peek(path: Path) -> SessionInfo | None:
         words = words or _human_text(record)
         if words and facts.get("cwd") and facts.get("model"):
             break
+    latest: Record = {}
     for record in tail.holding(b'"timestamp"'):
-        latest: Record = {}
-        _note_facts(latest, record)
-        facts = {**facts, **{key: latest[key] for key in ("last", "model") if latest.get(key)}}
-        if latest.get("last") and (latest.get("model") or not facts.get("model")):
+        noted: Record = {}
+        _note_facts(noted, record)
+        latest = {key: noted[key] for key in ("last", "model") if noted.get(key)} | latest
+        if "last" in latest and ("model" in latest or not facts.get("model")):
             break
+    facts |= latest
     titled = (b"customTitle", b"aiTitle")
     for record in (*head.holding(*titled), *islice(tail.holding(*titled), 1)):
         _note_facts(facts, record)
