@@ -4,6 +4,7 @@ so that a server is up at once."""
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -21,6 +22,9 @@ Record = dict[str, Any]
 # Characters of JSON. Clients cut longer results, each in its own way.
 MOST_CHARACTERS = 8_000
 _PAGE, _LONGEST_PAGE = 60, 100
+# Seconds. The client that asks may be the one whose session is meant, and Claude Code (2.1.159, 2.1.332) writes what
+# was said about a tenth of a second later.
+_UNTIL_WRITTEN = 0.3
 
 # The values have no slots: the SDK, which makes schemas of them, would take the slots for defaults.
 
@@ -230,5 +234,6 @@ def handoff(
     """Carry a stored session into another agent, as ``migrate`` does. Raises MigrationError's kinds."""
     from .migration import form_of, migrate
 
+    time.sleep(_UNTIL_WRITTEN)
     chosen = form_of(target_agent, form, None)
     return Handoff(**migrate(session, target_agent, model, into, form=chosen, dry_run=dry_run).to_dict())

@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -23,7 +24,7 @@ from mcp.client.stdio import stdio_client
 from mcp.types import CallToolResult, Tool
 from places import EXAMPLES, LONG, ROOT
 
-from session_migrator import context_windows, tools
+from session_migrator import context_windows, read_session, tools
 from session_migrator.agents import MEMORIES
 
 Result = TypeVar("Result")
@@ -399,6 +400,21 @@ def test_a_memory_is_handed_off_where_the_agent_takes_one(project: Path) -> None
     assert (taken["mode"], taken["decision"], taken["target"]["resume"]) == ("memory", None, None)
     assert taken["target"]["paths"][-1] == str(project / ".workbuddy" / "memory" / "MEMORY.md")
     assert asked["target"]["paths"][-1] == str(project / "AGENTS.md")
+
+
+def test_a_handoff_holds_what_its_client_writes_a_moment_after_it_called(tmp_path: Path, project: Path) -> None:
+    source = tmp_path / LONG.name
+    source.write_bytes(LONG.read_bytes())
+    said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "A moment later."}]}
+    line = json.dumps({"timestamp": "2026-11-29T18:30:00.000Z", "type": "response_item", "payload": said}) + "\n"
+
+    def go_on() -> None:
+        with source.open("a", encoding="utf-8") as file:
+            file.write(line)
+
+    threading.Timer(0.1, go_on).start()
+    made = tools.handoff(str(source), "claude-code", "claude-opus-5-5", str(project))
+    assert read_session(made.target["paths"][0]).messages[-1].text == "A moment later."
 
 
 # --- bad calls
