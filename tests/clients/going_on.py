@@ -13,7 +13,6 @@ import pytest
 
 from session_migrator import Session, agents, migrate, read_session, tokens
 from session_migrator.lowering import lower
-from session_migrator.migration import Migration
 from session_migrator.model import Image, Message, Text, Thinking, ToolCall, ToolResult
 from session_migrator.sequences import full_history
 from session_migrator.target import inspect
@@ -26,14 +25,16 @@ ODD_NAME = "my pröject v1.2 (東京)"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Habits:
     """How the clients of an agent go on with a session: the arguments before its id ({model} stands for the model)
-    and the tool they are made to call; and what they add themselves: texts that begin like ``own`` (where a session
-    holds such a text, the harness cannot tell it from theirs), ``between`` two messages of the user's, and
-    ``at_the_end`` of a session that does not end with the model's words."""
+    and the tool they are made to call; what a failed result begins with where no flag says that it failed (``failed``);
+    and what they add themselves: texts that begin like ``own`` (where a session holds such a text, the harness cannot
+    tell it from theirs), ``between`` two messages of the user's, and ``at_the_end`` of a session that does not end with
+    the model's words."""
 
     resume: Sequence[str]
     tool: str
     argument: str
     own: tuple[str, ...]
+    failed: str = ""
     between: str = ""
     at_the_end: Sequence[harness.Item] = ()
 
@@ -48,7 +49,11 @@ HABITS = {
         at_the_end=[("assistant", "text", "No response requested.", None)],
     ),
     "codex": Habits(
-        resume=["exec", "--model={model}", "resume"], tool="exec_command", argument="cmd", own=harness.CODEX_CONTEXT
+        resume=["exec", "--model={model}", "resume"],
+        tool="exec_command",
+        argument="cmd",
+        own=harness.CODEX_CONTEXT,
+        failed="[error]\n",
     ),
 }
 
@@ -86,25 +91,29 @@ def make_place(client: str, folder: Path, files: Mapping[str, str] | None = None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Carried:
-    """A migration, and the conversation that the client must send its model."""
+    """A migration as it is told in JSON, and the conversation that the client must send its model."""
 
-    done: Migration
+    done: dict[str, Any]
     history: Sequence[harness.Item] = field(repr=False)
     model: str
 
     @property
     def session_id(self) -> str:
-        return self.done.target["session_id"]
+        return self.done["target"]["session_id"]
 
     @property
     def path(self) -> Path:
-        return Path(self.done.target["paths"][0])
+        return Path(self.done["target"]["paths"][0])
+
+    @property
+    def ledger(self) -> dict[str, int]:
+        """Tokens by name."""
+        return {entry["name"]: entry["tokens"] for entry in self.done["decision"]["ledger"]}
 
     def forecast(self, prompt: str) -> int:
         """Tokens that the first request with this prompt takes at most."""
-        ledger = {entry.name: entry.tokens for entry in self.done.decision.ledger}
         said = tokens.counter(self.model).text(prompt).high
-        return ledger["overhead"] + ledger["instructions"] + self.done.tokens_after + said
+        return self.ledger["overhead"] + self.ledger["instructions"] + self.done["tokens_after"] + said
 
 
 def carry(source: Path | Session, place: Place, model: str | None = None, **options: Any) -> Carried:
@@ -125,7 +134,7 @@ def carry(source: Path | Session, place: Place, model: str | None = None, **opti
     calls, results = ([call_id for _, kind, _, call_id in history if kind == wanted] for wanted in ("call", "result"))
     assert sorted(calls) == sorted(results)
     assert len(set(calls)) == len(calls)
-    return Carried(done=done, history=history, model=model)
+    return Carried(done=done.to_dict(), history=history, model=model)
 
 
 def _sent(messages: Sequence[Message], habits: Habits) -> Iterator[harness.Item]:

@@ -40,6 +40,8 @@ CLAUDE_CONTEXT = "<system-reminder>"
 
 Request = dict[str, Any]
 Item = tuple[str, str, Any, str | None]
+# MCP servers by name: {command, args, env} each.
+Servers = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,12 +138,18 @@ def environment(home: Path, tmp: Path, agent: str = "", config_dir: Path | None 
 
 
 def write_client_config(
-    client: str, *, home: Path, cwd: Path, config_dir: Path | None = None, model: str | None = None
+    client: str,
+    *,
+    home: Path,
+    cwd: Path,
+    config_dir: Path | None = None,
+    model: str | None = None,
+    servers: Servers | None = None,
 ) -> Path:
     """Write the settings that point a client at the stub and trust ``cwd``; returns the file.
 
     ``model``: Codex's, else the pinned one; Claude Code takes its model as an argument or uses its
-    default. What Claude Code itself noted in its file stays.
+    default. ``servers``: the MCP servers by name. What Claude Code itself noted in its file stays.
     """
     if agent_of(client) == "codex":
         path = (config_dir or home / ".codex") / "config.toml"
@@ -149,6 +157,7 @@ def write_client_config(
         # The terminal would ask once whether to go on to the newer model of the same line.
         newer = "gpt-6-luna" if model.endswith("-luna") else "gpt-6-sol"
         text = _CODEX_CONFIG.format(model=model, newer=newer, port=PORT, cwd=json.dumps(str(cwd)))
+        text += "".join(_CODEX_SERVER.format(name=name, **_toml(server)) for name, server in (servers or {}).items())
     else:
         path = (config_dir or home) / ".claude.json"
         known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
@@ -160,6 +169,7 @@ def write_client_config(
             "lastOnboardingVersion": VERSIONS[client]["version"],
             "projects": projects,
             "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
+            "mcpServers": servers or {},
         }
         text = json.dumps(known | settings)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -192,6 +202,22 @@ trust_level = "trusted"
 "{model}" = "{newer}"
 """
 
+# Without "required" the first turn does not wait for the server (seen with 0.171.0).
+_CODEX_SERVER = """
+[mcp_servers.{name}]
+command = {command}
+args = {args}
+env = {env}
+required = true
+startup_timeout_sec = 60
+"""
+
+
+def _toml(server: Mapping[str, Any]) -> dict[str, str]:
+    """The values of an MCP server's entry as TOML."""
+    env = ", ".join(f"{name} = {json.dumps(value)}" for name, value in server["env"].items())
+    return {"command": json.dumps(server["command"]), "args": json.dumps(server["args"]), "env": f"{{ {env} }}"}
+
 
 def make_project(path: Path, files: Mapping[str, str] | None = None) -> Path:
     """A git repository with one commit, at its real path (clients name session folders after it)."""
@@ -215,13 +241,14 @@ def run_client(
     script: Sequence[Mapping[str, Any]] = (),
     config_dir: Path | None = None,
     model: str | None = None,
+    servers: Servers | None = None,
     env: Mapping[str, str] | None = None,
     timeout: float = 120,
 ) -> Run:
     """Run a client to its end and collect what it sent. ``script``: the stub's steps (see ``stub``);
-    ``env`` is added to the client's own. Raises ``TimeoutExpired`` after ``timeout`` seconds; the
-    processes of the run are ended then."""
-    write_client_config(client, home=home, cwd=cwd, config_dir=config_dir, model=model)
+    ``servers``: the MCP servers it is set up with; ``env`` is added to its own. Raises
+    ``TimeoutExpired`` after ``timeout`` seconds; the processes of the run are ended then."""
+    write_client_config(client, home=home, cwd=cwd, config_dir=config_dir, model=model, servers=servers)
     with _stubbed(client, args, script) as stub:
         with stub.start(cwd, stub.env(home, config_dir) | dict(env or {})) as process:
             try:

@@ -10,7 +10,8 @@ all optional:
     match      regular expression searched in the request's last user text or tool result
     reasoning  text the model thinks before it answers
     text       text it answers
-    tools      calls it makes: {name, arguments: object} or {name, input: free text}, optionally {id}
+    tools      calls it makes: {name, arguments: object} or {name, input: free text}, optionally {id, namespace};
+               {search: words} is Codex's search for deferred tools
     usage      {input, output} tokens; default: characters / 4
     error      {status, body, headers?} over HTTP, or {failed: {code, message}} inside a Responses stream
 A request without tools (a title, a compaction) takes only steps that have ``match``.
@@ -168,8 +169,12 @@ def responses_events(step: dict[str, Any], usage: dict[str, int], tag: str, _mod
         message = {"type": "message", "id": f"msg_{tag}", "role": "assistant", "phase": phase, "content": content}
         items.append(message)
     for index, tool in enumerate(tools):
-        call = {"call_id": tool.get("id", f"call_{tag}{index}"), "name": tool["name"]}
-        if "input" in tool:
+        call = {"call_id": tool.get("id", f"call_{tag}{index}")}
+        call |= {key: tool[key] for key in ("name", "namespace") if key in tool}
+        if "search" in tool:
+            query = {"execution": "client", "arguments": {"query": tool["search"]}}
+            items.append({"type": "tool_search_call", "id": f"tsc_{tag}{index}", **call, **query})
+        elif "input" in tool:
             items.append({"type": "custom_tool_call", "id": f"ctc_{tag}{index}", **call, "input": tool["input"]})
         else:
             arguments = json.dumps(tool["arguments"], ensure_ascii=False)

@@ -28,7 +28,7 @@ FILES = {"AGENTS.md": INSTRUCTIONS, "CLAUDE.md": INSTRUCTIONS, "notes.txt": "hel
 def test_instruction_files_of_the_project_are_in_the_forecast(client: str, tmp_path: Path) -> None:
     place = make_place(client, tmp_path / "client", FILES)
     carried = carry(LONG, place)
-    ledger = {entry.name: entry.tokens for entry in carried.done.decision.ledger}
+    ledger = carried.ledger
     assert len(INSTRUCTIONS) > 2_000
     assert ledger["instructions"] == tokens.counter(carried.model).text(INSTRUCTIONS).high
     body = go_on(place, carried)  # not above the forecast
@@ -47,7 +47,7 @@ def test_the_printed_command_goes_on_in_the_terminal_with_the_model_that_was_nam
     plain = from_messages(PLAIN, title="The plain one")
     messages = [replace(message, model=RECORDED[client]) for message in plain.messages]
     carried = carry(replace(plain, messages=messages), place, NAMED[client])
-    command = shlex.split(carried.done.target["resume"])
+    command = shlex.split(carried.done["target"]["resume"])
     assert command[:3] == ["cd", str(place.project), "&&"]
     assert command[3].partition("=")[2] == str(place.config)
     arguments = [*command[5:], *(["--no-daemon"] if client == "codex" else [])]  # its server would outlive the test

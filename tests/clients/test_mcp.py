@@ -1,0 +1,121 @@
+"""The MCP server in the real clients: each starts it from its own settings, its model calls the tools, and the session
+that was handed off goes on in the other client."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import harness
+import pytest
+from going_on import HABITS, NEWEST, Carried, Place, each, go_on, make_place
+from places import ROOT
+
+from session_migrator import agents
+from session_migrator.pairing import INTERRUPTED
+
+NAME = "session-migrator"
+START = {"claude-code": ["-p", f"--allowedTools=mcp__{NAME}"], "codex": ["exec"]}
+RESUME = {"claude-code": [*START["claude-code"], "--resume"], "codex": ["exec", "resume"]}
+AT_ONCE = {"ENABLE_TOOL_SEARCH": "false"}  # Claude Code shows its model every tool from the start
+TOO_LONG = [{"role": ("user", "assistant")[n % 2], "content": f"Turn {n}. " + "And so on. " * 60} for n in range(61)]
+
+
+def make_places(client: str, folder: Path) -> tuple[Place, Place]:
+    """The client's place, and that of the other agent's newest client: one home and project, a folder of its own."""
+    place = make_place(client, folder)
+    (other,) = set(NEWEST) - {place.agent}
+    return place, replace(place, client=other, config=folder / "other")
+
+
+def ask(place: Place, other: Place, args: Sequence[str], steps: Sequence[dict[str, Any]], **env: str) -> harness.Run:
+    """A run of the client with our server, whose model takes these steps and then says that it is done."""
+    homes = {agents.get(at.agent).home_variable: str(at.config) for at in (place, other)}
+    store = str(place.home.parent / "store")
+    server = {
+        "command": sys.executable,
+        "args": ["-m", "session_migrator.server"],
+        "env": {"PYTHONPATH": str(ROOT), "SESSION_MIGRATOR_HOME": store, **homes},
+    }
+    script = [*steps, {"text": "That is done."}]
+    run = harness.run_client(place.client, args, script=script, servers={NAME: server}, env=env, **place.where)
+    assert run.returncode == 0, run.stdout + run.stderr
+    return run
+
+
+def call(place: Place, tool: str, **arguments: Any) -> dict[str, Any]:
+    """A step of the model: it says so, and calls one of our tools by the name that it has in the client."""
+    codex = {"namespace": "mcp__session_migrator", "name": tool}
+    name = codex if place.agent == "codex" else {"name": f"mcp__{NAME}__{tool}"}
+    return {"text": f"I call {tool}.", "tools": [{**name, "arguments": arguments}]}
+
+
+def answer(place: Place, run: harness.Run) -> dict[str, Any]:
+    """What the last tool called gave the model."""
+    *_, (_, kind, text, _) = harness.conversation(place.client, harness.main_requests(place.client, run.requests)[-1])
+    assert kind == "result"
+    return json.loads(text.split("Output:\n")[-1])
+
+
+@each(harness.CLIENTS)
+@pytest.mark.client(*NEWEST)
+def test_a_client_has_a_conversation_sized_that_does_not_fit(client: str, tmp_path: Path) -> None:
+    place, other = make_places(client, tmp_path / "client")
+    order = {"messages_json": json.dumps(TOO_LONG), "source_model": "gpt-5.5", "target_model": "gpt-4"}
+    run = ask(place, other, [*START[place.agent], "Size this."], [call(place, "migrate_session", **order)], **AT_ONCE)
+    result = answer(place, run)
+    assert result["decision"]["mode"] == "compress"
+    assert result["tokens_before"] > result["decision"]["budget"] >= result["tokens_after"] > 2_000
+    assert result["messages"] is None
+    kept = json.loads(Path(result["messages_path"]).read_text("utf-8"))
+    assert len(TOO_LONG) > len(kept) > 10
+    assert kept[1:] == TOO_LONG[1 - len(kept) :]
+    assert "earlier messages of this conversation" in kept[0]["content"]
+
+
+@each(harness.CLIENTS)
+@pytest.mark.client(*NEWEST)
+def test_the_conversation_that_calls_handoff_goes_on_in_the_other_client(client: str, tmp_path: Path) -> None:
+    """Though there is a younger session in the folder: the caller's own was said something in last."""
+    place, other = make_places(client, tmp_path / "client")
+    start, model = START[place.agent], harness.VERSIONS[other.client]["model"]
+    ask(place, other, [*start, "How large?"], [call(place, "model_context_window", model="gpt-4")], **AT_ONCE)
+    (own,) = agents.get(place.agent).list(place.config)
+    ask(place, other, [*start, "Something else."], [])
+    order = {"session": "latest", "target_agent": other.agent, "model": model}
+    args = [*RESUME[place.agent], own.id, "Continue this in the other one."]
+    run = ask(place, other, args, [call(place, "handoff", **order)], **AT_ONCE)
+    result = answer(place, run)
+    assert (result["source"]["agent"], result["source"]["session_id"]) == (place.agent, own.id)
+    assert result["mode"] == "direct"
+    target = result["target"]
+    command = shlex.split(target["resume"])
+    assert command[:3] == ["cd", str(place.project), "&&"]
+    assert target["session_id"] in command
+
+    seen = harness.conversation(place.client, harness.main_requests(place.client, run.requests)[-1])
+    *said, (_, _, _, call_id) = seen
+    assert [value for _, kind, value, _ in said if kind == "text"] == [
+        "How large?", "I call model_context_window.", "That is done.",
+        "Continue this in the other one.", "I call handoff.",
+    ]  # fmt: skip
+    habits = HABITS[other.agent]
+    unfinished = ("tool", "result", habits.failed + INTERRUPTED, call_id)
+    go_on(other, Carried(done=result, history=[*said, unfinished, *habits.at_the_end], model=model))
+
+
+@each(NEWEST)
+@pytest.mark.client(*NEWEST)
+def test_a_client_that_hides_tools_finds_handoff_by_what_a_user_would_say(client: str, tmp_path: Path) -> None:
+    place, other = make_places(client, tmp_path / "client")
+    words = "move this conversation to another agent"
+    tool = {"search": words} if client == "codex" else {"name": "ToolSearch", "arguments": {"query": words}}
+    run = ask(place, other, [*START[client], "Move it."], [{"tools": [tool]}])
+    hidden, found = ("returns the shell command that resumes it" in json.dumps(r["body"]) for r in run.requests)
+    assert not hidden
+    assert found
