@@ -165,7 +165,8 @@ def _answer(tool: Callable[..., Value], *arguments: Any) -> CallToolResult:
 def _remedy(error: MigrationError) -> str:
     """The next step, in terms of the tools."""
     if isinstance(error, UnknownModel):
-        return f"{'one of: ' if error.near else ''}{', '.join((*error.near, 'or see the tool list_known_models'))}"
+        listed = "see the tool list_known_models"
+        return f"one of: {', '.join(error.near)}, or {listed}" if error.near else listed
     remedy = error.remedy
     for pattern, name in _NAMES.items():
         remedy = re.sub(pattern, name, remedy)

@@ -425,7 +425,7 @@ def test_what_a_better_call_would_mend_is_an_error_with_a_remedy_and_the_server_
     window, models, listed = "model_context_window", "list_known_models", "list_sessions"
     cases: list[tuple[Call, str, str]] = [
         ((window, {"model": "claude-opus-55"}), "'claude-opus-55' is not known", "one of: claude-opus-5"),
-        ((window, {"model": "no-such-thing"}), "'no-such-thing' is not known", "list_known_models"),
+        ((window, {"model": "no-such-thing"}), "'no-such-thing' is not known", "see the tool list_known_models"),
         ((models, {"limit": 0}), "limit of 0", "1 to 100"),
         ((models, {"cursor": "next"}), "'next' is no cursor", "next_cursor"),
         (migration(HI, "gpt-55"), "'gpt-55' is not known", "one of: gpt-5"),
@@ -467,6 +467,7 @@ def test_what_a_better_call_would_mend_is_an_error_with_a_remedy_and_the_server_
         assert message in said
         assert remedy in tried
         assert "--" not in tried
+        assert not tried.startswith("or ")
     assert answer(alive)["messages"] == HI
 
 
