@@ -22,7 +22,7 @@ def inspect(home: Path, project: Path, *args: str) -> subprocess.CompletedProces
     """A run of the Inspector on our server, with its whole answer as one line of JSON."""
     env = {"PYTHONPATH": str(ROOT), "SESSION_MIGRATOR_HOME": str(home / "store")}
     given = [argument for pair in env.items() for argument in ("-e", "=".join(pair))]
-    command = ["--cli", *given, sys.executable, "-m", "session_migrator.server", *args, "--format", "json"]
+    command = ["--cli", *given, sys.executable, "-m", "session_migrator.cli", "mcp", *args, "--format", "json"]
     return harness.run_alone("inspector", command, home=home, cwd=project)
 
 
