@@ -32,14 +32,16 @@ import numpy as np
 from scipy.optimize import linprog
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from session_migrator.tokens.features import FEATURES, measure
+from session_migrator.tokens.bounds import measure
+from session_migrator.tokens.features import FEATURES
 
 FAMILIES = {"claude-4.6": ("3.0", 7), "claude-4.7": ("4.8", 6)}  # ctok version, tokens of its message frame
-MARGIN = 1.035
+MARGIN = 1.015
 SHORTEST = 200  # bytes
 LONGEST = 100_000  # characters, since ctok is slow
-HIGH = ("tokens", "upper", "lower", "words", "punctuation", "non_ascii", "blank", "blank_turns", "cycles", "root")
-LOW = ("tokens", "punctuation", "non_ascii", "blank", "cycles", "root")
+SCRIPTS = ("han", "kana", "hangul", "cyrillic", "latin", "rest")
+HIGH = ("tokens", "upper", "lower", "words", "punctuation", *SCRIPTS, "blank", "blank_turns", "cycles", "root")
+LOW = ("tokens", "punctuation", *SCRIPTS, "blank", "cycles", "root")
 SKIPPED_KEYS = {"signature", "encrypted_content", "data", "thoughtSignature"}
 
 random_ = random.Random(11)

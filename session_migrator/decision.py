@@ -97,21 +97,24 @@ def decide(session: Session, target: Target | str, counter: Counter | None = Non
         budget  = ceiling - overhead - instructions - prompt_room, at most the user's limit
 
     ``reply_room`` is min(max_output, 20,000, context // 4), ``prompt_room`` min(4,000, ceiling // 8); a term
-    that is not known is left out. ``target`` may be a model id (raises UnknownModel).
+    that is not known is left out. ``target`` may be a model id (raises UnknownModel). Where the budget lies within the
+    count's interval, the counter's ``finer`` one decides, if there is one.
     """
     target = from_model(target) if isinstance(target, str) else target
     counter = counter or tokens.counter(target.model)
-    count = counter.session(session)
     ledger = list(_terms(target))
     budget = _budget(target)
     limited = f", limited to {target.limit:,}" if target.limit is not None and budget == target.limit else ""
     ledger.append(Entry(name="budget", tokens=budget, why=f"what is left for the session{limited}"))
+    count = counter.session(session)
+    if count.low <= budget < count.high and counter.finer:
+        counter = counter.finer
+        count = counter.session(session)
     mode: Mode = "direct" if count.high <= budget else "compress"
-    between = count.low <= budget < count.high
     sure = "exact" if count.low == count.high else f"between {count.low:,} and {count.high:,}"
     why = f"counted with {counter.name}: {sure}"
-    if between:
-        why += "; it might fit, and a counter of this model's own would tell (the upper end decides)"
+    if count.low <= budget < count.high:
+        why += f"; it might fit, and {counter.remedy or 'a counter of this model alone'} would tell"
     ledger.append(Entry(name="session", tokens=count.high, why=why))
     return Decision(
         mode=mode, tokens=count.high, low=count.low, high=count.high, budget=budget, window=target.window,

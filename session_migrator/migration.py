@@ -162,6 +162,7 @@ def _as_session(
             f"nothing fits: {target.model} in {spec.names[0]} leaves {decided.budget:,} tokens for a session",
             "choose a model with a larger window, or a larger --window (session-migrator decide SESSION shows the sum)",
         )
+    counter = counter.called(decided.counter.name)
     result = Compressed(session=lowered)
     if decided.mode == "compress":
         result = compressed(lowered, compressor, decided.budget, counter, capabilities)

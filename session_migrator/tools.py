@@ -176,6 +176,7 @@ def migrate_session(
     counter = tokens.counter(target.model)
     lowered, losses = lower(session, capabilities)
     decided = decision.decide(lowered, target, counter)
+    counter = counter.called(decided.counter.name)
     kept, after, place = given, decided.tokens, Store().workspace(folder)
     if decided.mode == "compress":
         result = compressed(lowered, compressors.DEFAULT, decided.budget, counter, capabilities)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import accumulate, chain
@@ -30,8 +29,8 @@ class TruncationCompressor:
         note = _note(session, len(session.messages), sum(map(weight, session.messages)), preview)
         framing = counter.session(replace(session, messages=())).high
         room = budget - framing - counter.message(note).high
-        costs = _costs(session, reversed(whole), counter, until=4 * budget)
-        if len(costs) == len(whole) and counter.session(session).high <= budget:
+        costs = _costs(session, reversed(whole), counter, until=budget)
+        if len(costs) == len(whole) and framing + sum(costs) <= budget:
             return Compressed(session=session)
         kept = sum(1 for total in accumulate(costs) if total <= room)
         if not kept:
@@ -39,26 +38,17 @@ class TruncationCompressor:
                 f"the newest message alone takes {costs[0] if costs else 0:,} tokens, the room is {max(room, 0):,}",
                 "choose a model with a larger window, or a larger --budget",
             )
-
-        def compressed(units_kept: int) -> Compressed:
-            start = whole[len(whole) - units_kept].start
-            elided = session.messages[:start]
-            note = _note(session, start, sum(map(weight, elided)), preview)
-            note = replace(note, timestamp=elided[0].timestamp)
-            messages = collect(chain([note], session.messages[start:]))
-            return Compressed(session=replace(session, messages=messages), elided=elided)
-
-        # The bound of a whole is below the sum of its parts' bounds, so more may fit than they say.
-        most = min(len(costs), len(whole) - 1)
-        fits = bisect_left(
-            range(kept, most + 1), True, key=lambda count: counter.session(compressed(count).session).high > budget
-        )
-        return compressed(kept + max(0, fits - 1))
+        start = whole[len(whole) - kept].start
+        elided = session.messages[:start]
+        note = _note(session, start, sum(map(weight, elided)), preview)
+        note = replace(note, timestamp=elided[0].timestamp)
+        messages = collect(chain([note], session.messages[start:]))
+        return Compressed(session=replace(session, messages=messages), elided=elided)
 
 
 def _costs(session: Session, backwards: Iterable[range], counter: Counter, until: int) -> list[int]:
-    """The tokens of the units from the latest back, as long as their sum is not over ``until``: the sum of many
-    bounds is above the bound of the whole, but not by so much, so what lies beyond need not be counted."""
+    """The tokens of the units from the latest back, as long as their sum is not over ``until``: what lies beyond need
+    not be counted."""
     costs: list[int] = []
     total = 0
     for unit in backwards:

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Iterable
-
-from . import bpe
+from collections.abc import Callable
 
 _UPPER, _LOWER = string.ascii_uppercase.encode(), string.ascii_lowercase.encode()
 _WORD = re.compile(rb"[A-Za-z]+")
@@ -19,6 +17,24 @@ _PUNCTUATION_RUN = re.compile(rb"[!-/:-@\[-`{-~]{3,}")
 _BLANK_RUN = re.compile(rb"\s{2,}")
 _BLANK_TURN = re.compile(rb" (?=[\t\r\n])|\t(?=[ \r\n])|[\r\n](?=[ \t])")
 _CYCLE = re.compile(rb"(\S[\s\S]{0,3}?)\1{7,}")
+
+
+_HAN = re.compile(r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uff65]+")
+_KANA = re.compile(r"[\u3040-\u30ff]+")
+_HANGUL = re.compile(r"[\uac00-\ud7a3]+")
+_CYRILLIC = re.compile(r"[\u0400-\u04ff]+")
+_LATIN = re.compile(r"[\u0080-\u024f]+")
+_REST = re.compile(r"[^\x00-\u024f\u0400-\u04ff\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7a3\uff00-\uff65]+")
+
+
+def _characters(pattern: re.Pattern[str], text: str, data: bytes) -> int:
+    return 0 if len(text) == len(data) else sum(map(len, pattern.findall(text)))
+
+
+def _bytes(pattern: re.Pattern[str], text: str, data: bytes) -> int:
+    if len(text) == len(data):
+        return 0
+    return sum(len(run.encode()) - len(run) for run in pattern.findall(text))
 
 
 def _among(data: bytes, characters: bytes) -> int:
@@ -37,24 +53,19 @@ FEATURES: dict[str, Callable[[str, bytes], int]] = {
     "lower": lambda _text, data: _among(data, _LOWER),
     "words": lambda _text, data: len(_WORD.findall(data)),  # runs of ASCII letters
     "punctuation": lambda _text, data: _beyond(_PUNCTUATION_RUN, data, 2),
-    "non_ascii": lambda text, data: len(data) - len(text),  # bytes past the first of each character
+    "han": lambda text, data: _characters(_HAN, text, data),  # Chinese characters, full-width forms
+    "kana": lambda text, data: _characters(_KANA, text, data),
+    "hangul": lambda text, data: _characters(_HANGUL, text, data),
+    "cyrillic": lambda text, data: _characters(_CYRILLIC, text, data),
+    "latin": lambda text, data: _characters(_LATIN, text, data),  # letters with accents and the like
+    "rest": lambda text, data: _bytes(_REST, text, data),  # bytes past the first of all other characters
     "blank": lambda _text, data: _beyond(_BLANK_RUN, data, 1),
     "blank_turns": lambda _text, data: len(_BLANK_TURN.findall(data)),  # a space before a newline and the like
     "cycles": lambda _text, data: _beyond(_CYCLE, data, 0),  # one to four bytes eight times over
 }
 
 
-def measure(text: str, names: Iterable[str], encoding: str | None) -> dict[str, int]:
-    """The named features of a text. With an ``encoding`` also "tokens" and "certain", the two ends of its
-    count; without one, no package is needed."""
-    text, data = _encodable(text)
-    found = {name: FEATURES[name](text, data) for name in names if name in FEATURES}
-    if encoding:
-        found["certain"], found["tokens"] = bpe.count(encoding, text)
-    return found
-
-
-def _encodable(text: str) -> tuple[str, bytes]:
+def encodable(text: str) -> tuple[str, bytes]:
     """The text and its UTF-8; lone surrogates become U+FFFD, pairs their character, as in tiktoken."""
     try:
         return text, text.encode()
