@@ -22,13 +22,13 @@ _WORDS = {
     },
     "README.zh-CN.md": {
         "agent": "智能体", "reads": "读取", "writes": "写入", "reasoning": "推理内容", "images": "图片",
-        "memory": "记忆", "proven": "实测版本", "yes": "是", "no": "–", "native": "保留（限自家模型）",
-        "text": "转为引用文本", "drop": "省略", "contract": "按文件约定",
+        "memory": "记忆", "proven": "验证依据", "yes": "支持", "no": "–", "native": "自家的原样保留",
+        "text": "转为引用文本", "drop": "省略", "contract": "按文件格式约定",
     },
     "README.ru.md": {
         "agent": "агент", "reads": "чтение", "writes": "запись", "reasoning": "рассуждения", "images": "изображения",
-        "memory": "память", "proven": "проверено с", "yes": "да", "no": "–", "native": "сохраняются, если свои",
-        "text": "цитатой", "drop": "опускаются", "contract": "по формату файлов",
+        "memory": "память", "proven": "чем проверено", "yes": "да", "no": "–", "native": "сохраняются, если свои",
+        "text": "цитатой", "drop": "опускаются", "contract": "по описанию формата",
     },
 }  # fmt: skip
 
