@@ -7,7 +7,11 @@ EXAMPLE := $(wildcard examples/codex-home/sessions/*/*/*/rollout-*T18-13-15-*.js
 MIGRATE = $(BIN)/session-migrator migrate $(EXAMPLE) --to claude-code \
 	--model claude-opus-5-5 --home $(DEMO)/claude-home --into $(DEMO)/project
 
-.PHONY: run test check clients clients-install clean
+# ctok, which counts for Claude, needs 3.12.
+PYTHON312 ?= $(shell for p in python3.12 python3.13 $$HOME/.pyenv/versions/3.1[23]*/bin/python python3; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null && echo $$p && break; done)
+
+.PHONY: run test test-vocabularies check clients clients-install clean
 
 run: .venv/run
 	@mkdir -p $(DEMO)/project
@@ -19,6 +23,9 @@ run: .venv/run
 
 test: .venv/dev
 	$(BIN)/coverage run -m pytest
+
+test-vocabularies: .venv312/dev
+	.venv312/bin/python -m pytest tests/vocabularies tests/test_tokens.py
 
 check: .venv/dev
 	$(BIN)/ruff check .
@@ -33,7 +40,7 @@ clients: clients-install
 	SESSION_MIGRATOR_CLIENTS=required $(BIN)/python -m pytest tests/clients
 
 clean:
-	rm -rf .venv .clients $(DEMO)
+	rm -rf .venv .venv312 .clients $(DEMO)
 
 .venv/python:
 	@test -n "$(PYTHON)" || { echo "error: Python 3.11 or newer is needed"; echo "try: make PYTHON=/path/to/python3.11"; exit 2; }
@@ -46,4 +53,10 @@ clean:
 
 .venv/dev: .venv/run
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+.venv312/dev: pyproject.toml
+	@test -n "$(PYTHON312)" || { echo "error: Python 3.12 or newer is needed"; echo "try: make PYTHON312=/path/to/python3.12"; exit 2; }
+	$(PYTHON312) -m venv .venv312
+	.venv312/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,claude,tokenizers]'
 	@touch $@

