@@ -2,7 +2,8 @@
 
 For texts of ten kinds (``texts``), how far the ends of the bounds from o200k_base lie from the true count, which each
 family's own vocabulary gives: low / true, high / true. Then the speed of each counter on a session of 100 MB. Needs the
-extras ``claude`` (Python 3.12) and ``tokenizers``; Gemini's count is not known here, and what nobody can count is left out.
+extras ``claude`` (Python 3.12) and ``tokenizers``; Gemini's count is not known here, and what nobody can count is left
+out.
 """
 
 from __future__ import annotations
