@@ -25,7 +25,8 @@ class Target(Value):
 
     Sizes in tokens: ``overhead`` is what the client adds to each request before the first user message,
     ``instructions`` what its instruction files take, ``trigger`` the size at which it compacts by itself,
-    ``limit`` a budget set by the user. ``why`` says where the model, overhead and instructions come from.
+    ``limit`` a budget set by the user. ``longest_result``: bytes of a tool's result that the client sends, where it
+    cuts. ``why`` says where the model, overhead and instructions come from.
     """
 
     model: str
@@ -36,7 +37,13 @@ class Target(Value):
     overhead: int = 0
     instructions: int = 0
     limit: int | None = None
+    longest_result: int | None = None
     why: dict[str, str] | None = None
+
+    @property
+    def counter(self) -> Counter:
+        """Counts what the target's model is sent."""
+        return tokens.counter(self.model, self.longest_result)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +108,7 @@ def decide(session: Session, target: Target | str, counter: Counter | None = Non
     count's interval, the counter's ``finer`` one decides, if there is one.
     """
     target = from_model(target) if isinstance(target, str) else target
-    counter = counter or tokens.counter(target.model)
+    counter = counter or target.counter
     ledger = list(_terms(target))
     budget = _budget(target)
     limited = f", limited to {target.limit:,}" if target.limit is not None and budget == target.limit else ""

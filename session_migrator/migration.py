@@ -28,6 +28,7 @@ from .sequences import full_history
 from .storage import Document, Store, Workspace
 from .target import inspect
 from .tokens import Counter
+from .tokens.content import is_longer
 
 History = Literal["live", "full", "auto"]
 Form = Literal["session", "memory"]
@@ -152,7 +153,7 @@ def _as_session(
     folder = _folder(session, order.into)
     home = spec.locate(order.home).absolute()
     target = inspect(order.to, model=order.model, home=home, folder=folder, window=window, limit=budget)
-    counter = tokens.counter(target.model)
+    counter = target.counter
     capabilities = target.capabilities or spec.capabilities
     lowered, losses, decided = _decided(session, order.history, capabilities, target, counter)
     if not lowered.messages:
@@ -169,7 +170,7 @@ def _as_session(
     planned = _planned(
         reading, order, decided.mode, decided.tokens,
         decided.tokens if decided.mode == "direct" else counter.session(result.session).high,
-        losses, [*_warnings(target, order.model, decided, result), *found], decided,
+        losses, [*_warnings(target, order.model, decided, result), *_cut(spec, target, result), *found], decided,
     )  # fmt: skip
     options = {
         "to": order.to, "home": str(home), "folder": str(folder), "model": target.model, "window": window,
@@ -377,6 +378,18 @@ def _verify(spec: AgentSpec, written: Written, session: Session) -> None:
         problem = str(error)
     if problem:
         raise WriteError(f"what was written does not read back the same: {problem}", "nothing was left behind")
+
+
+def _cut(spec: AgentSpec, target: Target, written: Compressed) -> list[str]:
+    """A warning where the client will not send its model all of what is written."""
+    most = target.longest_result
+    if most is None:
+        return []
+    count = sum(is_longer(result, most) for message in written.session.messages for result in message.results)
+    warning = (
+        f"{spec.names[0]} sends its model {most:,} bytes of a tool's result, without the middle; {count} are longer"
+    )
+    return [warning] if count else []
 
 
 def _warnings(target: Target, model: str | None, decided: Decision, result: Compressed) -> list[str]:

@@ -46,6 +46,7 @@ def inspect(
         overhead=counter.measured(o200k=measured["o200k"], utf8_bytes=measured["utf8_bytes"]).high,
         instructions=sum(counter.text(_text(path)).high for path in paths),
         limit=limit,
+        longest_result=spec.longest_result(home),
         why={
             "model": source,
             "overhead": f"what {spec.names[0]} {client['version']} adds to a request (measured {client['measured']})",

@@ -159,7 +159,7 @@ def migrate_session(
     gets the messages where they have over 8,000 characters, and those that were left out. Raises MigrationError's
     kinds.
     """
-    from . import compressors, decision, exporter, jsondata, tokens
+    from . import compressors, decision, exporter, jsondata
     from .agents import Capabilities
     from .lowering import lower
     from .migration import compressed
@@ -173,7 +173,7 @@ def migrate_session(
     given = jsondata.loads(messages_json)
     session = exporter.from_messages(given, model=source_model, cwd=str(folder))
     capabilities = target.capabilities or Capabilities(thinking="text")
-    counter = tokens.counter(target.model)
+    counter = target.counter
     lowered, losses = lower(session, capabilities)
     decided = decision.decide(lowered, target, counter)
     counter = counter.called(decided.counter.name)

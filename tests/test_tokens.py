@@ -31,7 +31,7 @@ from session_migrator.model import (
     ToolResult,
     Unknown,
 )
-from session_migrator.tokens import Count, bounds, bpe, counter, images
+from session_migrator.tokens import Count, bounds, bpe, content, counter, images
 
 ROOT = str(Path(__file__).resolve().parents[1])
 MODELS = (
@@ -231,6 +231,22 @@ def test_openai_framing_is_four_tokens_an_item_and_three_for_the_reply() -> None
     content = each.text("shell").high + each.text('{"command":"ls"}').high
     assert each.message(Message(role="assistant", parts=(Text(text="a"), call))).high == 1 + content + 2 * 4
     assert each.message(Message(role="tool", parts=(result, result))).high == 2 * (1 + 4)
+
+
+def test_a_result_counts_as_its_client_sends_it() -> None:
+    whole, cutting = counter("gpt-5.5"), counter("gpt-5.5", longest_result=1_000)
+    short, long = Text(text="a " * 200), Text(text="é東 " * 1_000)
+    assert cutting.part(long) == whole.part(long)
+    assert cutting.part(ToolResult(call_id="1", parts=(short,))) == whole.part(short)
+    (text,) = content.texts([ToolResult(call_id="1", parts=(long,))], 1_000)
+    assert text.startswith("é東 é東 ")
+    assert text.endswith(" é東 é東 ")
+    assert "…1250 tokens truncated…" in text
+    assert 990 < len(text.encode()) <= 1_030
+    assert cutting.part(ToolResult(call_id="1", parts=(long,))) == whole.text(text)
+    first, second = content.texts([ToolResult(call_id="1", parts=(short, long, short))], 1_000)
+    assert first == short.text
+    assert len(second.encode()) <= 630
 
 
 def test_arguments_count_as_compact_json_or_as_the_raw_text_they_are() -> None:

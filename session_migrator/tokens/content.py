@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from math import ceil
 from typing import Any
 
 from ..model import Compaction, File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Unknown
+from .features import encodable
 
 
-def texts(parts: Iterable[Part]) -> Iterator[str]:
-    """The texts that reach the model: no signatures, no base64, no unknown records."""
+def texts(parts: Iterable[Part], longest_result: int | None = None) -> Iterator[str]:
+    """The texts that reach the model: no signatures, no base64, no unknown records; of a result at most so many bytes,
+    where its client sends no more."""
     for part in parts:
         match part:
             case Text(text=text) | Thinking(text=text) | Compaction(summary=text):
@@ -19,11 +22,31 @@ def texts(parts: Iterable[Part]) -> Iterator[str]:
                 yield name
                 yield arguments if isinstance(arguments, str) else _compact(arguments)
             case ToolResult(parts=inner):
-                yield from texts(inner)
+                yield from texts(inner) if longest_result is None else _shortened(texts(inner), longest_result)
             case File(name=name):
                 yield name or ""
             case Image() | Unknown():
                 pass
+
+
+def is_longer(result: ToolResult, longest_result: int) -> bool:
+    """Whether a result has more bytes of text than that."""
+    return sum(len(encodable(text)[1]) for text in texts(result.parts)) > longest_result
+
+
+def _shortened(whole: Iterable[str], room: int) -> Iterator[str]:
+    """Texts of a result within so many bytes, without the middle of the one that goes beyond, as Codex sends them
+    (0.140 and 0.171, which take four bytes for a token)."""
+    for text in whole:
+        data = encodable(text)[1]
+        if len(data) <= room:
+            yield text
+            room -= len(data)
+        elif room:
+            head, tail = data[: room // 2], data[len(data) - (room - room // 2) :]
+            cut = f"…{ceil((len(data) - room) / 4)} tokens truncated…"
+            yield head.decode(errors="ignore") + cut + tail.decode(errors="ignore")
+            room = 0
 
 
 def images(parts: Iterable[Part]) -> Iterator[Image]:

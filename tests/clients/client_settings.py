@@ -62,18 +62,21 @@ def write_client_config(
     config_dir: Path | None = None,
     model: str | None = None,
     servers: Servers | None = None,
+    window: int | None = None,
 ) -> Path:
     """Write the settings that point a client at the stub and trust ``cwd``; returns the file.
 
     ``model``: Codex's, else the pinned one; Claude Code takes its model as an argument or uses its
-    default. ``servers``: the MCP servers by name. What Claude Code itself noted in its file stays.
+    default. ``servers``: the MCP servers by name. ``window``: what Codex is to take the model's for. What Claude Code
+    itself noted in its file stays.
     """
     if agent_of(client) == "codex":
         path = (config_dir or home / ".codex") / "config.toml"
         model = model or VERSIONS[client]["model"]
         # The terminal would ask once whether to go on to the newer model of the same line.
         newer = "gpt-6-luna" if model.endswith("-luna") else "gpt-6-sol"
-        text = _CODEX_CONFIG.format(model=model, newer=newer, port=PORT, cwd=json.dumps(str(cwd)))
+        text = f"model_context_window = {window}\n" if window else ""
+        text += _CODEX_CONFIG.format(model=model, newer=newer, port=PORT, cwd=json.dumps(str(cwd)))
         text += "".join(_CODEX_SERVER.format(name=name, **_toml(server)) for name, server in (servers or {}).items())
     else:
         path = (config_dir or home) / ".claude.json"

@@ -133,13 +133,15 @@ def run_client(
     config_dir: Path | None = None,
     model: str | None = None,
     servers: Servers | None = None,
+    window: int | None = None,
     env: Mapping[str, str] | None = None,
     timeout: float = 120,
 ) -> Run:
     """Run a client to its end and collect what it sent. ``script``: the stub's steps (see ``stub``);
-    ``servers``: the MCP servers it is set up with; ``env`` is added to its own. Raises
+    ``servers``, ``window``: see ``write_client_config``; ``env`` is added to its own. Raises
     ``TimeoutExpired`` after ``timeout`` seconds; the processes of the run are ended then."""
-    write_client_config(client, home=home, cwd=cwd, config_dir=config_dir, model=model, servers=servers)
+    settings: dict[str, Any] = {"model": model, "servers": servers, "window": window}
+    write_client_config(client, home=home, cwd=cwd, config_dir=config_dir, **settings)
     with _stubbed(client, args, script) as stub:
         with stub.start(cwd, stub.env(home, config_dir) | dict(env or {})) as process:
             try:
@@ -206,6 +208,7 @@ def interact(
     script: Sequence[Mapping[str, Any]] = (),
     config_dir: Path | None = None,
     model: str | None = None,
+    window: int | None = None,
     timeout: float = 30,
     lines: int = 40,
 ) -> tuple[str, list[Request]]:
@@ -218,7 +221,7 @@ def interact(
     import pexpect
     import pyte
 
-    write_client_config(client, home=home, cwd=cwd, config_dir=config_dir, model=model)
+    write_client_config(client, home=home, cwd=cwd, config_dir=config_dir, model=model, window=window)
     screen = pyte.Screen(140, lines)
     stream = pyte.Stream(screen)
     with _stubbed(client, args, script) as stub:

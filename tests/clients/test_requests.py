@@ -14,7 +14,9 @@ from conversations import ALL, PLAIN
 from going_on import NEWEST, PROMPT, carry, each, go_on, make_place, size
 from places import LONG
 
-from session_migrator import from_messages, tokens
+from session_migrator import agents, from_messages, tokens
+from session_migrator.model import Text, ToolResult
+from session_migrator.tokens import content
 
 INSTRUCTIONS = "# Rules of this project\n" + "".join(
     f"- Rule {number}: keep every module of part {number} small, named after what it does.\n" for number in range(28)
@@ -69,3 +71,32 @@ def test_a_fork_by_codex_takes_the_session_along_and_nothing_else(tmp_path: Path
     first = harness.main_requests("codex", run.requests)[0]
     assert "<turn_aborted>" not in json.dumps(first["body"])
     assert harness.conversation("codex", first) == [*carried.history, ("user", "text", PROMPT, None)]
+
+
+@pytest.mark.parametrize("limit", [None, 500])
+@pytest.mark.client("codex", "codex-older")
+def test_codex_sends_of_a_long_result_what_is_counted(limit: int | None, tmp_path: Path) -> None:
+    for client in ("codex", "codex-older"):
+        place = make_place(client, tmp_path / client)
+        long = "".join(f"{number} é東京 words of a line\n" for number in range(3_000))
+        call = {"id": "c1", "type": "function", "function": {"name": "exec_command", "arguments": '{"cmd": "ls"}'}}
+        chat = [
+            {"role": "user", "content": "Go"},
+            {"role": "assistant", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c1", "content": long},
+            {"role": "assistant", "content": "Done."},
+        ]
+        place.config.mkdir()
+        setting = f"tool_output_token_limit = {limit}\n" if limit else ""
+        (place.config / "config.toml").write_text(setting, encoding="utf-8")
+        carried = carry(from_messages(chat), place)
+        most = agents.get("codex").longest_result(place.config)
+        assert most == (limit or 10_000) * 4.8
+        assert any(f"sends its model {most:,} bytes" in warning for warning in carried.done["warnings"])
+        args = ["exec", *(["-c", f"tool_output_token_limit={limit}"] if limit else []), "resume", carried.session_id]
+        run = harness.run_client(client, [*args, PROMPT], script=[{"text": "ok"}], **place.where)
+        body = harness.main_requests(client, run.requests)[0]["body"]
+        (sent,) = (item["output"] for item in body["input"] if item["type"] == "function_call_output")
+        (counted,) = content.texts([ToolResult(call_id="c1", parts=(Text(text=long),))], most)
+        assert sent == counted
+        assert len(sent.encode()) < most + 40 < len(long.encode())

@@ -24,5 +24,6 @@ SPEC = AgentSpec(
     window=client.window,
     trigger=client.trigger,
     instructions=client.instructions,
+    longest_result=lambda _: None,
     overhead="claude-code",
 )

@@ -27,5 +27,6 @@ SPEC = AgentSpec(
     window=client.window,
     trigger=client.trigger,
     instructions=client.instructions,
+    longest_result=client.longest_result,
     overhead="codex",
 )

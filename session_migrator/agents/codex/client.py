@@ -13,6 +13,9 @@ from ..paths import upward
 
 VERSION = "0.171.0"
 
+# Tokens, four bytes each, of a tool's result that is new; of one in the history a fifth more (seen in requests).
+_OUTPUT_TOKENS = 10_000
+
 # Of all AGENTS.md together, unless config.toml says otherwise (project_doc_max_bytes).
 INSTRUCTION_BYTES = 32 * 1024
 
@@ -79,6 +82,13 @@ def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
     """AGENTS.md of the home, and of every folder from the repository's root down to this one."""
     found = [home / "AGENTS.md", *(place / "AGENTS.md" for place in upward(folder))]
     return tuple(path for path in found if is_file(path))
+
+
+def longest_result(home: Path) -> int:
+    """Bytes of a tool's result that is sent with the history: the middle of a longer one is left out. By the client's
+    own models, or ``tool_output_token_limit`` of config.toml."""
+    limit = _config(home).get("tool_output_token_limit")
+    return (limit if isinstance(limit, int) and limit > 0 else _OUTPUT_TOKENS) * 4 * 6 // 5
 
 
 def _config(home: Path) -> dict[str, Any]:

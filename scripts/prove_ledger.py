@@ -1,0 +1,147 @@
+"""The ledger against the real clients: ``python scripts/prove_ledger.py`` writes ``docs/ledger.md``.
+
+Sessions of 1, 20 and 100 MB (``benchmarks/generate.py``, everything live) are migrated into Codex and Claude Code at
+several windows; the client resumes each, and what it sends its model first is counted with the counter that decided,
+over the texts of the recorded body. Needs the pinned clients (``make clients-install``), and some minutes.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "clients"), str(ROOT / "tests"), str(ROOT / "benchmarks")]
+
+import harness
+from client_settings import write_client_config
+from generate import generate
+from going_on import size
+
+from session_migrator import Store, agents, migrate, tokens
+from session_migrator.migration import Migration
+
+MEGABYTES = (1, 20, 100)
+PROMPT = "Go on with the next step."
+OUTPUT = ROOT / "docs" / "ledger.md"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A client, a model of it, and the window it is to be taken for (Codex's setting; None: its own)."""
+
+    client: str
+    model: str
+    window: int | None
+
+
+CASES = (
+    Case("codex", "gpt-5.5", 32_000),
+    Case("codex", "gpt-5.5", 128_000),
+    Case("codex", "gpt-5.5", None),
+    Case("claude-code", "claude-haiku-4-5", None),
+    Case("claude-code", "claude-opus-5-5", None),
+)
+# The source is the other agent's, so that each session crosses over.
+SOURCES = {"codex": "claude", "claude-code": "codex"}
+
+
+def prove(case: Case, source: Path, folder: Path) -> list[str]:
+    """A row of the table. Raises SystemExit where something does not hold."""
+    home, config = folder / "home", folder / "config"
+    home.mkdir(parents=True)
+    project = harness.make_project(folder / "project")
+    where: dict[str, Any] = {"home": home, "cwd": project, "config_dir": config}
+    write_client_config(case.client, model=case.model, window=case.window, **where)
+    agent = harness.agent_of(case.client)
+    done = migrate(source, agent, case.model, project, home=config, store=Store(folder / "store"))
+    forecast, sent = _forecast(done, case.model), _sent(case, done, where)
+    assert done.decision
+    ledger = {entry.name: entry.tokens for entry in done.decision.ledger}
+    room = ledger["context"] - ledger["reply_room"]
+    exact = done.decision.counter.method == "exact"
+    for holds, problem in (
+        (sent <= room, f"{sent:,} tokens are over the window less the reply room, {room:,}"),
+        (sent <= forecast, f"{sent:,} tokens are over the forecast of {forecast:,}"),
+        (not exact or sent >= 0.99 * forecast, f"{sent:,} tokens are under 99 % of the forecast of {forecast:,}"),
+    ):
+        if not holds:
+            raise SystemExit(f"{case} {source.name}: {problem}")
+    figures = (ledger["context"], ledger["budget"], done.tokens_before, done.tokens_after, forecast, sent)
+    method = done.decision.counter.method
+    return [
+        f"{case.client}, {case.model}",
+        done.mode,
+        *(f"{figure:,}" for figure in figures),
+        f"{sent / forecast:.3f}",
+        method,
+    ]
+
+
+def _forecast(done: Migration, model: str) -> int:
+    assert done.decision
+    ledger = {entry.name: entry.tokens for entry in done.decision.ledger}
+    return ledger["overhead"] + ledger["instructions"] + done.tokens_after + tokens.counter(model).text(PROMPT).high
+
+
+def _sent(case: Case, done: Migration, where: dict[str, Any]) -> int:
+    """The tokens of the first request, which is that of the prompt. Raises SystemExit where the client compacted."""
+    spec = agents.get(harness.agent_of(case.client))
+    args = [*spec.resume_arguments(done.target["session_id"], case.model), PROMPT]
+    args += ["--no-daemon"] if case.client == "codex" else []  # its server would outlive the run
+    answer = {"text": "The answer.", "usage": {"input": done.tokens_after, "output": 20}}
+    settings: dict[str, Any] = {"model": case.model, "window": case.window, "timeout": 180}
+    _, sent = harness.interact(case.client, args, [("The answer", "")], script=[answer], **settings, **where)
+    first, asked = (harness.main_requests(case.client, sent, prompt)[:1] for prompt in (None, PROMPT))
+    if not asked or first != asked:
+        raise SystemExit(f"{case}: the client sent something else first, as it does to compact")
+    return size(asked[0]["body"], case.model)
+
+
+def main() -> None:
+    rows: list[list[str]] = []
+    for megabytes in MEGABYTES:
+        for case in CASES:
+            with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+                source = Path(folder) / f"rollout-2026-03-01T00-00-00-{megabytes}-mb.jsonl"
+                generate(SOURCES[case.client], megabytes, 1, source)
+                rows.append([f"{megabytes} MB", *prove(case, source, Path(folder).resolve() / "run")])
+                print(" | ".join(rows[-1]), file=sys.stderr)
+    versions = ", ".join(f"{client} {harness.VERSIONS[client]['version']}" for client in SOURCES)
+    heads = (
+        "session",
+        "into",
+        "mode",
+        "window",
+        "budget",
+        "before",
+        "after",
+        "forecast",
+        "sent",
+        "sent / forecast",
+        "count",
+    )
+    table = "".join(f"| {' | '.join(row)} |\n" for row in (heads, ["---"] * len(heads), *rows))
+    OUTPUT.write_text(TEXT.format(date=datetime.now(UTC).date().isoformat(), versions=versions, table=table), "utf-8")
+
+
+TEXT = """\
+# The ledger, against the real clients
+
+    python scripts/prove_ledger.py
+
+Generated sessions, all of them live, migrated into {versions} (the other agent's sessions into each), resumed by the
+client with one prompt, on {date}. Figures are tokens by the counter that decided. `sent` is the first request, counted
+over the texts of its recorded body: system prompt, tools, messages. In every row the first request is that of the
+prompt (the client did not compact), what it sent is within the window less the reply room and not above the forecast,
+and where the count is exact it is at least 99 % of it.
+
+{table}"""
+
+
+if __name__ == "__main__":
+    main()
