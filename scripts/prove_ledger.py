@@ -134,11 +134,11 @@ TEXT = """\
 
     python scripts/prove_ledger.py
 
-Generated sessions, all of them live, migrated into {versions} (the other agent's sessions into each), resumed by the
-client with one prompt, on {date}. Figures are tokens by the counter that decided. `sent` is the first request, counted
-over the texts of its recorded body: system prompt, tools, messages. In every row the first request is that of the
-prompt (the client did not compact), what it sent is within the window less the reply room and not above the forecast,
-and where the count is exact it is at least 99 % of it.
+Generated sessions, all of them live, of the other agent each, migrated into {versions} and resumed by the
+client with one prompt, on {date}. Figures are tokens by the counter that decided. `sent` is the first request,
+counted over the texts of its recorded body: system prompt, tools, messages. In every row the first request is that of
+the prompt (the client did not compact), what it sent is within the window less the reply room and not above the
+forecast, and where the count is exact it is at least 99 % of it.
 
 {table}"""
 

@@ -11,7 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cases import CASES, MODEL, ROOT, carry, case, claude_home, human, pairs, target_home, told, unsigned, words
+from cases import CASES, MODEL, carry, case, claude_home, human, pairs, target_home, told, unsigned, words
+from places import environment
 
 from session_migrator import agents, list_sessions, read_session, tokens
 from session_migrator.agents.claude_code import client
@@ -57,7 +58,7 @@ def test_10_a_session_reads_the_same_whatever_the_locale(locale: dict[str, str],
     every_open_names_its_encoding = ["-X", "warn_default_encoding", "-W", "error::EncodingWarning"]
     done = subprocess.run(
         [sys.executable, *every_open_names_its_encoding, "-c", READ_AND_CARRY, case("10"), "claude-home", "project"],
-        capture_output=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT), **locale}, check=False,
+        capture_output=True, cwd=tmp_path, env=environment(**locale), check=False,
     )  # fmt: skip
     assert done.stderr == b""
     expected = [("user", "Größe “quoted” – 価格は？"), ("assistant", "Antwort: 42 €")]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cases import ROOT, carry, case, pairs, words
+from cases import carry, case, pairs, words
+from places import environment
 
 from session_migrator import migrate, read_session
 from session_migrator.memory import to_memory_markdown
@@ -42,10 +42,6 @@ def raw(source: Path) -> str:
 def files(folder: Path, *but: Path) -> list[Path]:
     """The files below a folder, but for those below others."""
     return [path for path in folder.rglob("*") if path.is_file() and not {*but} & {*path.parents}]
-
-
-def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
 
 
 def test_62_four_secrets_in_a_result_go_and_the_rest_of_the_session_stays(source: Path) -> None:
@@ -91,7 +87,8 @@ def test_62_migrate_and_show_leave_secrets_out_where_they_are_told_to(
 ) -> None:
     def run(*args: str | Path) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "session_migrator.cli", *map(str, args)]
-        return subprocess.run(command, capture_output=True, encoding="utf-8", env=environment(), check=True)
+        env = environment(PYTHONUTF8="1")
+        return subprocess.run(command, capture_output=True, encoding="utf-8", env=env, check=True)
 
     into = ["--to", "codex", "--model", "gpt-5.5", "--into", project, "--home", tmp_path / "codex"]
     redacted = run("migrate", source, *into, "--redact")

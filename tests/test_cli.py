@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from places import EXAMPLES, FIXTURES, LONG, ROOT
+from places import EXAMPLES, FIXTURES, LONG, environment
 
 MODEL = ["--model", "claude-opus-5-5"]
 DECISION = {"mode", "tokens", "low", "high", "budget", "window", "ledger", "counter"}
@@ -19,7 +19,7 @@ INFO = {"agent", "id", "title", "cwd", "model", "created_at", "updated_at", "mes
 
 def run(*args: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "session_migrator.cli", *map(str, args)]
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
+    env = environment(PYTHONUTF8="1")
     return subprocess.run(command, capture_output=True, encoding="utf-8", cwd=cwd, env=env, check=False)
 
 
@@ -279,7 +279,7 @@ def test_importing_the_package_imports_no_other(tmp_path: Path) -> None:
         "print(sorted(name for name in set(sys.modules) - before if not name.startswith('session_migrator')"
         " and name.split('.')[0] not in sys.stdlib_module_names))"
     )
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    env = environment()
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True, cwd=tmp_path
     )
@@ -295,7 +295,7 @@ def test_help_imports_click_and_nothing_heavy() -> None:
         "mine = sorted(n for n in sys.modules if n.startswith('session_migrator.'))\n"
         "print('|', mine, 'tiktoken' in sys.modules, file=sys.stderr)"
     )
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    env = environment()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True)
     assert "Commands:" in done.stdout
     loaded = done.stderr.split("|")[1]

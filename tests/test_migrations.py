@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from places import LONG, ROOT
+from places import LONG, environment
 
 from session_migrator import Store, from_messages, list_sessions, migrate, migrations, read_session
 from session_migrator.agents.codex import writer as codex_writer
@@ -254,7 +254,7 @@ def test_a_run_killed_in_the_middle_of_the_write_is_cleaned_up_by_the_next(tmp_p
         f"migrate({str(LONG)!r}, 'claude-code', 'claude-opus-5-5', into={str(project)!r},"
         f" home=__import__('pathlib').Path({str(home)!r}))\n"
     )
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    env = environment()
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=env) as child:
         assert child.stdout
         assert child.stdout.readline() == b"writing\n"
@@ -298,7 +298,7 @@ def test_run_starts_the_client_in_the_right_folder(tmp_path: Path, project: Path
     fake.write_text('#!/bin/sh\npwd > "$OUT"\necho "$CLAUDE_CONFIG_DIR $@" >> "$OUT"\nexit 7\n')
     fake.chmod(0o700)
     out = tmp_path / "out"
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": f"{tools}:/usr/bin:/bin", "OUT": str(out)}
+    env = environment(PATH=f"{tools}:/usr/bin:/bin", OUT=str(out))
     command = [sys.executable, "-m", "session_migrator.cli", "migrate", str(LONG), "--to", "claude-code", "--run"]
     command += ["--into", str(project), "--home", str(tmp_path / "claude"), "--model", "haiku"]
     done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False)
@@ -309,7 +309,7 @@ def test_run_starts_the_client_in_the_right_folder(tmp_path: Path, project: Path
 
 
 def test_run_without_the_client_writes_nothing(tmp_path: Path, project: Path) -> None:
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": "/nowhere"}
+    env = environment(PATH="/nowhere")
     command = [sys.executable, "-m", "session_migrator.cli", "migrate", str(LONG), "--to", "claude-code", "--run"]
     command += ["--into", str(project), "--home", str(tmp_path / "claude")]
     done = subprocess.run(command, env=env, capture_output=True, encoding="utf-8", check=False)

@@ -31,7 +31,7 @@ from mutations import (
     codex_says,
     scratch,
 )
-from places import LONG, ROOT
+from places import LONG, environment
 
 from session_migrator import agents, list_sessions, migrate, read_session, timestamps, tokens
 from session_migrator.agents import AgentSpec
@@ -287,8 +287,8 @@ def run(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[bytes]
     command = [sys.executable, "-m", "session_migrator.cli", *map(str, arguments)]
     there = cwd if cwd.is_dir() else None
     gone = (lambda: (cwd.mkdir(), os.chdir(cwd), cwd.rmdir())) if there is None else None
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, capture_output=True, cwd=there, env=environment, check=False, preexec_fn=gone)
+    env = environment()
+    return subprocess.run(command, capture_output=True, cwd=there, env=env, check=False, preexec_fn=gone)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -13,7 +12,7 @@ import anyio
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from places import ROOT
+from places import environment
 
 from session_migrator import agents, from_messages
 
@@ -69,7 +68,7 @@ def run(*words: str | Path, code: int = 0, cwd: Path | None = None) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "session_migrator.cli", *map(str, words)],
         capture_output=True, encoding="utf-8", check=False, cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"},
+        env=environment(PYTHONUTF8="1"),
     )  # fmt: skip
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout + done.stderr
@@ -122,7 +121,7 @@ def test_the_server_tells_none_of_a_stored_session(source: Path, project: Path, 
     async def talk() -> str:
         params = StdioServerParameters(
             command=sys.executable, args=["-m", "session_migrator.server"], cwd=project,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env=environment(),
         )  # fmt: skip
         with (tmp_path / "log").open("w+", encoding="utf-8") as log:
             async with Client(stdio_client(params, errlog=log)) as client:

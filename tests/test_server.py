@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.types import CallToolResult, Tool
-from places import EXAMPLES, LONG, ROOT
+from places import EXAMPLES, LONG, environment
 
 from session_migrator import context_windows, read_session, tools
 from session_migrator.agents import MEMORIES
@@ -56,10 +56,6 @@ def migration(messages: Any, model: str = "gpt-5", **more: Any) -> Call:
 
 
 # --- the server, met by the SDK's client
-
-
-def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
 def visit(talk: Callable[[Client], Awaitable[Result]], cwd: Path | None = None, mode: str = "auto") -> Result:
