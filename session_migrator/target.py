@@ -49,10 +49,15 @@ def inspect(
         longest_result=spec.longest_result(home),
         why={
             "model": source,
-            "overhead": f"what {spec.names[0]} {client['version']} adds to a request (measured {client['measured']})",
+            "overhead": f"what {spec.names[0]} {client['version']} adds to a request (measured {client['measured']})"
+            + _not_counted(spec.mcp_servers(home, folder)),
             "instructions": ", ".join(map(str, paths)) or "no instruction files here",
         },
     )
+
+
+def _not_counted(servers: tuple[str, ...]) -> str:
+    return f"; the tools of MCP servers are not counted: {', '.join(servers)}" if servers else ""
 
 
 def _window(spec: AgentSpec, model: str, home: Path) -> Window:

@@ -129,6 +129,7 @@ class AgentSpec:
     window(model, known, home)     as the client sees it, given what the table knows; None where both know nothing
     trigger(window, home, folder)  tokens at which it compacts by itself, None where it never does
     instructions(home, folder)     the instruction files it would add to the first request
+    mcp_servers(home, folder)      the names of the MCP servers it would start, whose tools nobody has counted
     longest_result(home)     bytes of a tool's result that it sends its model, None where it sends all
     overhead                 the key of its measurement in data/overhead.json
     """
@@ -149,6 +150,7 @@ class AgentSpec:
     window: Callable[[str, Window | None, Path], Window | None]
     trigger: Callable[[Window, Path, Path], int | None]
     instructions: Callable[[Path, Path], tuple[Path, ...]]
+    mcp_servers: Callable[[Path, Path], tuple[str, ...]]
     longest_result: Callable[[Path], int | None]
     overhead: str
 

@@ -24,6 +24,7 @@ SPEC = AgentSpec(
     window=client.window,
     trigger=client.trigger,
     instructions=client.instructions,
+    mcp_servers=client.mcp_servers,
     longest_result=lambda _: None,
     overhead="claude-code",
 )

@@ -129,6 +129,19 @@ def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
     return tuple(unique)
 
 
+def mcp_servers(home: Path, folder: Path) -> tuple[str, ...]:
+    """``mcpServers`` of .claude.json (beside ~/.claude, or in $CLAUDE_CONFIG_DIR), for all folders and for this one,
+    and of the project's .mcp.json."""
+    own = next(filter(is_file, (home / ".claude.json", home.parent / ".claude.json")), home / ".claude.json")
+    known = _read(own)
+    projects = known.get("projects")
+    project = cast(dict[str, Any], projects).get(str(folder)) if isinstance(projects, dict) else None
+    found: list[Any] = [known, project, _read(folder / ".mcp.json")]
+    tables = (cast(dict[str, Any], part).get("mcpServers") for part in found if isinstance(part, dict))
+    names = (name for table in tables if isinstance(table, dict) for name in cast(dict[str, Any], table))
+    return tuple(dict.fromkeys(names))
+
+
 def _settings(home: Path, folder: Path) -> tuple[Path, ...]:
     project = folder / ".claude"
     return project / "settings.local.json", project / "settings.json", home / "settings.json"

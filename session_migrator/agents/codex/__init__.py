@@ -27,6 +27,7 @@ SPEC = AgentSpec(
     window=client.window,
     trigger=client.trigger,
     instructions=client.instructions,
+    mcp_servers=client.mcp_servers,
     longest_result=client.longest_result,
     overhead="codex",
 )

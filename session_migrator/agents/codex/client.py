@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ...context_windows import Window, normalize
 from ...files import is_file
@@ -82,6 +82,12 @@ def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
     """AGENTS.md of the home, and of every folder from the repository's root down to this one."""
     found = [home / "AGENTS.md", *(place / "AGENTS.md" for place in upward(folder))]
     return tuple(path for path in found if is_file(path))
+
+
+def mcp_servers(home: Path, folder: Path) -> tuple[str, ...]:  # noqa: ARG001
+    """``mcp_servers`` of config.toml."""
+    servers = _config(home).get("mcp_servers")
+    return tuple(cast(dict[str, Any], servers)) if isinstance(servers, dict) else ()
 
 
 def longest_result(home: Path) -> int:
