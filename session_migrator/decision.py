@@ -10,7 +10,7 @@ from .agents.spec import Capabilities
 from .context_windows import Window
 from .errors import UnknownModel
 from .model import Session, Value
-from .tokens import Counter
+from .tokens import Count, Counter
 
 Mode = Literal["direct", "compress"]
 
@@ -64,6 +64,15 @@ class CounterInfo(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Counted(Value):
+    """The count of a session: the name of the counter, and what the ledger says of it."""
+
+    count: Count
+    name: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Decision(Value):
     """``direct`` (it fits as it is) or ``compress``, with the ledger that leads there. ``tokens`` is the
     upper end of the count, ``low`` the lower."""
@@ -97,7 +106,9 @@ def _remedy(near: tuple[str, ...]) -> str:
     return (f"one of: {', '.join(near)}; or " if near else "") + "give its size with --window N"
 
 
-def decide(session: Session, target: Target | str, counter: Counter | None = None) -> Decision:
+def decide(
+    session: Session, target: Target | str, counter: Counter | None = None, counted: Counted | None = None
+) -> Decision:
     """Whether a (lowered) session fits. It fits where the upper end of its count is within the budget:
 
         ceiling = min(trigger, max_input, context - reply_room)
@@ -105,28 +116,35 @@ def decide(session: Session, target: Target | str, counter: Counter | None = Non
 
     ``reply_room`` is min(max_output, 20,000, context // 4), ``prompt_room`` min(4,000, ceiling // 8); a term
     that is not known is left out. ``target`` may be a model id (raises UnknownModel). Where the budget lies within the
-    count's interval, the counter's ``finer`` one decides, if there is one.
+    count's interval, the counter's ``finer`` one decides, if there is one. ``counted``: the count of the session, where
+    it is known already.
     """
     target = from_model(target) if isinstance(target, str) else target
-    counter = counter or target.counter
     ledger = list(_terms(target))
     budget = _budget(target)
     limited = f", limited to {target.limit:,}" if target.limit is not None and budget == target.limit else ""
     ledger.append(Entry(name="budget", tokens=budget, why=f"what is left for the session{limited}"))
+    counted = counted or _counted(session, counter or target.counter, budget)
+    count = counted.count
+    mode: Mode = "direct" if count.high <= budget else "compress"
+    ledger.append(Entry(name="session", tokens=count.high, why=counted.why))
+    return Decision(
+        mode=mode, tokens=count.high, low=count.low, high=count.high, budget=budget, window=target.window,
+        ledger=tuple(ledger), counter=CounterInfo(name=counted.name, method=count.method),
+    )  # fmt: skip
+
+
+def _counted(session: Session, counter: Counter, budget: int) -> Counted:
+    """The session counted here, by the finer counter where the other one leaves open whether it fits."""
     count = counter.session(session)
     if count.low <= budget < count.high and counter.finer:
         counter = counter.finer
         count = counter.session(session)
-    mode: Mode = "direct" if count.high <= budget else "compress"
     sure = "exact" if count.low == count.high else f"between {count.low:,} and {count.high:,}"
     why = f"counted with {counter.name}: {sure}"
     if count.low <= budget < count.high:
         why += f"; it might fit, and {counter.remedy or 'a counter of this model alone'} would tell"
-    ledger.append(Entry(name="session", tokens=count.high, why=why))
-    return Decision(
-        mode=mode, tokens=count.high, low=count.low, high=count.high, budget=budget, window=target.window,
-        ledger=tuple(ledger), counter=CounterInfo(name=counter.name, method=count.method),
-    )  # fmt: skip
+    return Counted(count=count, name=counter.name, why=why)
 
 
 def _reply_room(window: Window) -> int:
