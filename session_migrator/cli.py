@@ -28,6 +28,9 @@ _from = click.option("--from", "source", type=_AGENT, help="The agent the sessio
 _from_home = click.option("--from-home", type=_FOLDER, help="The source's configuration folder.")
 _model = click.option("--model", help="The target model; default: the one the target is configured for.")
 _redact = click.option("--redact", is_flag=True, help="Without the secrets in its texts.")
+_count_online = click.option(
+    "--count-online", is_flag=True, help="Send the session to the model's vendor for its count (with the key set here)."
+)
 _window = click.option("--window", type=click.IntRange(min=1), help="The model's context in tokens.")
 
 
@@ -179,10 +182,11 @@ def show(session: str, source: str | None, from_home: Path | None, form: str, re
 @click.option("--to", "agent", type=_AGENT, help="The target agent; without it and --model, every agent.")
 @_model
 @_window
+@_count_online
 @_as_json
 def decide(
     session: str, source: str | None, from_home: Path | None, agent: str | None, model: str | None,
-    window: int | None, as_json: bool,
+    window: int | None, count_online: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Tell whether a session fits."""
     from .migration import decide_for, existing_folder
@@ -194,7 +198,11 @@ def decide(
     single = agent is not None or model is not None
     rows: list[tuple[str | None, Decision]] = []
     for name in [agent] if single else list(agents.AGENTS):
-        rows.append((name, decide_for(found, inspect(name, model=model, folder=folder, window=window))))
+        target = inspect(name, model=model, folder=folder, window=window)
+        decided, said = decide_for(found, target, count_online)
+        rows.append((name, decided))
+        for warning in said:
+            click.echo(f"note: {_printable(warning)}", err=True)
     if as_json and single:
         _print_json(rows[0][1].to_dict())
     elif as_json:
@@ -216,6 +224,7 @@ def decide(
 @_from_home
 @click.option("--budget", type=int, help="Tokens for the session, at most.")
 @_window
+@_count_online
 @click.option("--compressor", type=click.Choice(["truncation"]), default="truncation", show_default=True)
 @click.option(
     "--history",
@@ -233,9 +242,9 @@ def decide(
 @_as_json
 def migrate(
     session: str, agent: str, source: str | None, model: str | None, into: Path | None, home: Path | None,
-    from_home: Path | None, budget: int | None, window: int | None, compressor: str, history: History,
-    form: Form | None, memory_file: Path | None, redact: bool | None, dry_run: bool, again: bool, start: bool,
-    as_json: bool,
+    from_home: Path | None, budget: int | None, window: int | None, count_online: bool, compressor: str,
+    history: History, form: Form | None, memory_file: Path | None, redact: bool | None, dry_run: bool, again: bool,
+    start: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Carry a session into another agent."""
     if start and as_json:
@@ -246,8 +255,8 @@ def migrate(
         _check_start(agent, migration.form_of(agent, form, memory_file))
     done = migration.migrate(
         session, agent, model, into, agent=source, home=home, from_home=from_home, budget=budget, window=window,
-        compressor=compressor, history=history, form=form, memory_file=memory_file, redact=redact, dry_run=dry_run,
-        again=again,
+        compressor=compressor, history=history, form=form, memory_file=memory_file, redact=redact,
+        count_online=count_online, dry_run=dry_run, again=again,
     )  # fmt: skip
     if as_json:
         _print_json(done.to_dict())

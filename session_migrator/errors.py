@@ -21,6 +21,10 @@ class WriteError(MigrationError):
     """The result cannot be written, or what was written does not read back the same."""
 
 
+class Unavailable(MigrationError):
+    """A service on the network cannot be asked, or does not answer as it should."""
+
+
 class UsageError(MigrationError):
     """The request itself cannot be met: an option out of range, a folder that must be named."""
 

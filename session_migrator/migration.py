@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import secrets
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from . import agents, compressors, decision, memory_files, migrations, sessions, timestamps, tokens
+from . import agents, compressors, memory_files, migrations, online, sessions, timestamps, tokens
 from .agents import AgentSpec, Capabilities, MemorySpec, Reading, Written
 from .comparison import difference
 from .compressors import Compressed
@@ -54,21 +55,28 @@ class Migration(Value):
     warnings: tuple[str, ...]
 
 
-def decide(session: Session, target_model: str | None = None, target_agent: str | None = None) -> Decision:
+def decide(
+    session: Session, target_model: str | None = None, target_agent: str | None = None, count_online: bool = False
+) -> Decision:
     """Whether a session fits a model, an agent as it is set up here, or a model in an agent.
 
-    Raises UnknownModel, NotFound (agent).
+    ``count_online``: counted by the model's vendor, to whom the session is sent (``online``); where that fails, a
+    Python warning says why, and the count made here decides. Raises UnknownModel, NotFound (agent).
     """
     if target_model is None and target_agent is None:
         raise UsageError("a model or an agent must be named", "pass target_model or target_agent")
     target = inspect(target_agent, model=target_model, folder=existing_folder(session.cwd))
-    return decide_for(session, target)
+    decided, found = decide_for(session, target, count_online)
+    for warning in found:
+        warnings.warn(warning, stacklevel=2)
+    return decided
 
 
-def decide_for(session: Session, target: Target) -> Decision:
-    """Whether a session, lowered, fits a target that has been inspected."""
+def decide_for(session: Session, target: Target, count_online: bool) -> tuple[Decision, list[str]]:
+    """Whether a session, lowered, fits a target that has been inspected, and a warning where it was to be counted
+    online and was not."""
     lowered, _ = lower(session, target.capabilities or Capabilities(thinking="text"))
-    return decision.decide(lowered, target)
+    return online.decide(lowered, target, tokens.counter(target.model), count_online)
 
 
 def migrate(
@@ -76,7 +84,8 @@ def migrate(
     agent: str | None = None, home: Path | str | None = None, from_home: Path | str | None = None,
     budget: int | None = None, window: int | None = None, compressor: str = compressors.DEFAULT,
     history: History = "live", form: Form | None = None, memory_file: Path | str | None = None,
-    redact: bool | None = None, dry_run: bool = False, again: bool = False, store: Store | None = None,
+    redact: bool | None = None, count_online: bool = False, dry_run: bool = False, again: bool = False,
+    store: Store | None = None,
 ) -> Migration:  # fmt: skip
     """Carry a session into another agent, as it is where it fits, else compressed; or as a memory.
 
@@ -86,14 +95,16 @@ def migrate(
     that was said before its compactions too (full), or the latter where it fits (auto). ``form``: a session that the
     agent resumes, or Markdown that it reads in that folder (``memory_file``: in this file); default: what the agent
     takes, a session before a memory. ``redact``: without the secrets in its texts (``redaction``); default: of
-    memories alone. The same migration twice is done once: the second answers with the first, unless ``again``. Raises
+    memories alone. ``count_online``: counted by the model's vendor, to whom the session is sent as it is (redacted,
+    if it is to be). The same migration twice is done once: the second answers with the first, unless ``again``. Raises
     MigrationError's kinds; whatever is raised, nothing of the result is left behind.
     """
     form = form_of(to, form, memory_file)
     if budget is not None and budget < LEAST_BUDGET:
         raise UsageError(f"a budget of {budget:,} tokens is too small", f"give at least {LEAST_BUDGET:,}")
-    if form == "memory" and (budget or window):
-        raise UsageError("a memory has a fixed size", "leave out --budget and --window, or add --as session")
+    if form == "memory" and (budget or window or count_online):
+        options = "--budget, --window and --count-online"
+        raise UsageError("a memory has a fixed size", f"leave out {options}, or add --as session")
     if history not in get_args(History):
         raise UsageError(f"there is no history {history!r}", f"one of: {', '.join(get_args(History))}")
     started = time.time()
@@ -114,7 +125,7 @@ def migrate(
     )  # fmt: skip
     if form == "memory":
         return _as_memory(reading, order, found, memory_file)
-    return _as_session(reading, order, found, budget, window, compressor)
+    return _as_session(reading, order, found, budget, window, compressor, count_online)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,15 +158,16 @@ def form_of(to: str, form: str | None, memory_file: Path | str | None) -> Form:
 
 
 def _as_session(
-    reading: Reading, order: _Order, found: list[str], budget: int | None, window: int | None, compressor: str
-) -> Migration:
+    reading: Reading, order: _Order, found: list[str], budget: int | None, window: int | None, compressor: str,
+    count_online: bool,
+) -> Migration:  # fmt: skip
     session, spec = reading.session, agents.get(order.to)
     folder = _folder(session, order.into)
     home = spec.locate(order.home).absolute()
     target = inspect(order.to, model=order.model, home=home, folder=folder, window=window, limit=budget)
     counter = target.counter
     capabilities = target.capabilities or spec.capabilities
-    lowered, losses, decided = _decided(session, order.history, capabilities, target, counter)
+    lowered, losses, decided, said = _decided(session, order.history, capabilities, target, counter, count_online)
     if not lowered.messages:
         raise NoConversation("nothing of the session can be carried", "name another session")
     if decided.budget <= 0:
@@ -166,11 +178,12 @@ def _as_session(
     counter = counter.called(decided.counter.name)
     result = Compressed(session=lowered)
     if decided.mode == "compress":
-        result = compressed(lowered, compressor, decided.budget, counter, capabilities)
+        room = online.room(decided, lowered, counter)
+        result = compressed(lowered, compressor, room, counter, capabilities)
     planned = _planned(
         reading, order, decided.mode, decided.tokens,
         decided.tokens if decided.mode == "direct" else counter.session(result.session).high,
-        losses, [*_warnings(target, order.model, decided, result), *_cut(spec, target, result), *found], decided,
+        losses, [*_warnings(spec, target, order.model, decided, counter, result), *said, *found], decided,
     )  # fmt: skip
     options = {
         "to": order.to, "home": str(home), "folder": str(folder), "model": target.model, "window": window,
@@ -325,17 +338,20 @@ def _folder(session: Session, into: Path | str | None) -> Path:
 
 
 def _decided(
-    session: Session, history: History, capabilities: Capabilities, target: Target, counter: Counter
-) -> tuple[Session, tuple[Loss, ...], Decision]:
-    """The session lowered, what that took, and the decision: of the history asked for, or (auto) of the full one
-    where that fits as it is and else of the live one."""
+    session: Session, history: History, capabilities: Capabilities, target: Target, counter: Counter,
+    count_online: bool,
+) -> tuple[Session, tuple[Loss, ...], Decision, list[str]]:  # fmt: skip
+    """The session lowered, what that took, the decision and its warnings: of the history asked for, or (auto) of the
+    full one where that fits as it is and else of the live one. A vendor that did not count is not asked again."""
+    said: list[str] = []
     if history != "live" and session.earlier:
         lowered, losses = lower(full_history(session), capabilities)
-        decided = decision.decide(lowered, target, counter)
+        decided, said = online.decide(lowered, target, counter, count_online)
         if history == "full" or decided.mode == "direct":
-            return lowered, losses, decided
+            return lowered, losses, decided, said
     lowered, losses = lower(session, capabilities)
-    return lowered, losses, decision.decide(lowered, target, counter)
+    decided, more = online.decide(lowered, target, counter, count_online and not said)
+    return lowered, losses, decided, [*said, *more]
 
 
 def compressed(lowered: Session, name: str, budget: int, counter: Counter, capabilities: Capabilities) -> Compressed:
@@ -380,27 +396,25 @@ def _verify(spec: AgentSpec, written: Written, session: Session) -> None:
         raise WriteError(f"what was written does not read back the same: {problem}", "nothing was left behind")
 
 
-def _cut(spec: AgentSpec, target: Target, written: Compressed) -> list[str]:
-    """A warning where the client will not send its model all of what is written."""
-    most = target.longest_result
-    if most is None:
-        return []
-    count = sum(is_longer(result, most) for message in written.session.messages for result in message.results)
-    warning = (
-        f"{spec.names[0]} sends its model {most:,} bytes of a tool's result, without the middle; {count} are longer"
-    )
-    return [warning] if count else []
-
-
-def _warnings(target: Target, model: str | None, decided: Decision, result: Compressed) -> list[str]:
+def _warnings(
+    spec: AgentSpec, target: Target, model: str | None, decided: Decision, counter: Counter, result: Compressed
+) -> list[str]:
     found: list[str] = []
     if model is None:
         found.append(f"model {target.model} ({(target.why or {}).get('model')}); another: --model")
     if decided.counter.method != "exact":
         found.append(f"tokens of {target.model} are an upper bound, counted with {decided.counter.name}")
+    elif decided.mode == "compress" and counter.method != "exact":
+        found.append(f"tokens of what is kept are an upper bound, counted with {counter.name}")
     if result.elided:
         kept = len(result.session.messages) - 1
         found.append(
             f"the latest {kept} messages are kept whole; {len(result.elided)} are left out, and stay at the source"
         )
+    most = target.longest_result
+    if most is not None:
+        results = (part for message in result.session.messages for part in message.results)
+        count = sum(is_longer(part, most) for part in results)
+        sends = f"{spec.names[0]} sends its model {most:,} bytes of a tool's result"
+        found += [f"{sends}, without the middle; {count} are longer"] if count else []
     return found
