@@ -100,7 +100,7 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stub]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with serving() as served:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", served.url)
-        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", served.url + "/")
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", served.url + "/gateway/")
         monkeypatch.setenv("OPENAI_BASE_URL", served.url + "/v1")
         yield served
 
@@ -210,7 +210,8 @@ CASES = [
         counter="anthropic count_tokens", why="counted by Anthropic's count_tokens: exact",
     ),
     Case(
-        model="google/gemini-2.5-pro", variable="GOOGLE_API_KEY", path="/v1beta/models/gemini-2.5-pro:countTokens",
+        model="google/gemini-2.5-pro", variable="GOOGLE_API_KEY",
+        path="/gateway/v1beta/models/gemini-2.5-pro:countTokens",
         headers={"x-goog-api-key": KEY}, body=GEMINI_BODY, number="totalTokens",
         counter="gemini countTokens", why="counted by Gemini's countTokens: exact",
     ),
@@ -517,6 +518,18 @@ def test_a_vendor_that_is_not_there_is_told_in_one_line(
     assert warning.startswith(f"tokens of claude-opus-5 are counted here, not online: {said}")
     assert Path(result["target"]["paths"][0]).exists()
     assert result["decision"]["counter"]["method"] == "bound"
+
+
+def test_a_session_that_is_no_json_is_counted_here(stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
+    setting(monkeypatch, **CLAUDE)
+    call = ToolCall(id="call_1", name="shell", arguments={"path": ROOT})
+    with told("not online: the session holds what is no JSON data"):
+        decide(
+            Session(id="s", agent="codex", messages=(Message(role="assistant", parts=(call,)),)),
+            "claude-opus-5",
+            count_online=True,
+        )
+    assert stub.seen == []
 
 
 @pytest.mark.parametrize("key", ["zeile17\nbruch18", "ключ"])
