@@ -6,14 +6,14 @@ import os
 import secrets
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from . import agents, compressors, memory_files, migrations, online, sessions, timestamps, tokens
-from .agents import AgentSpec, Capabilities, MemorySpec, Reading, Written
+from . import agents, compressors, memory_files, migrations, online, remarks, sessions, timestamps, tokens
+from .agents import AgentSpec, Capabilities, Reading, Written
 from .comparison import difference
 from .compressors import Compressed
 from .decision import LEAST_BUDGET, Decision, Target
@@ -29,7 +29,6 @@ from .sequences import full_history
 from .storage import Document, Store, Workspace
 from .target import inspect
 from .tokens import Counter
-from .tokens.content import is_longer
 
 History = Literal["live", "full", "auto"]
 Form = Literal["session", "memory"]
@@ -118,7 +117,7 @@ def migrate(
         session, counts = redact_session(reading.session)
         reading = replace(reading, session=session)
         found.append(report(counts))
-    found += _growing(reading.session, started)
+    found += remarks.growing(reading.session, started)
     order = _Order(
         to=to, model=model, into=into, home=Path(home) if home else None, history=history, redact=redact,
         dry_run=dry_run, again=again, store=store or Store(),
@@ -183,7 +182,7 @@ def _as_session(
     planned = _planned(
         reading, order, decided.mode, decided.tokens,
         decided.tokens if decided.mode == "direct" else counter.session(result.session).high,
-        losses, [*_warnings(spec, target, order.model, decided, counter, result), *said, *found], decided,
+        losses, [*remarks.on_session(spec, target, order.model, decided, counter, result), *said, *found], decided,
     )  # fmt: skip
     options = {
         "to": order.to, "home": str(home), "folder": str(folder), "model": target.model, "window": window,
@@ -228,7 +227,7 @@ def _as_memory(reading: Reading, order: _Order, found: list[str], memory_file: P
     memory = remember(session)
     preview = memory_files.bodies(session, memory, spec, folder, "0" * 12, day)
     size = sum(counter.text(text).high for text in preview.values())
-    found = [*found, *_over_limit(spec, folder, preview)] if not memory_file else found
+    found = [*found, *remarks.over_limit(spec, folder, preview)] if not memory_file else found
     planned = _planned(reading, order, "memory", counter.session(lowered).high, size, (), found, None)
     options = {
         "to": order.to, "folder": str(folder), "file": spec.index, "history": order.history, "form": "memory",
@@ -241,15 +240,6 @@ def _as_memory(reading: Reading, order: _Order, found: list[str], memory_file: P
         return _Result(written=written, resume=None, kept={})
 
     return _once(planned, order, migrations.lineage(session, options), folder, carry)
-
-
-def _over_limit(spec: MemorySpec, folder: Path, bodies: Mapping[Path, str]) -> list[str]:
-    """A warning where the agent will not read the index to its end."""
-    path = folder / spec.index
-    size = len(bodies[path].encode()) + (path.stat().st_size if path.exists() else 0)
-    if spec.limit is None or size <= spec.limit:
-        return []
-    return [f"{path} has {size:,} bytes, and {spec.name} reads {spec.limit:,}: it may not see the block at the end"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -378,14 +368,6 @@ def _answered(planned: Migration, earlier: Document) -> Migration:
     )
 
 
-def _growing(session: Session, started: float) -> list[str]:
-    """A warning where the source's file was written to while it was read."""
-    path = Path(session.source) if session.source else None
-    if path is None or not path.exists() or path.stat().st_mtime < started:
-        return []
-    return ["the source was being written while it was read: what came after the start is not in the result"]
-
-
 def _verify(spec: AgentSpec, written: Written, session: Session) -> None:
     """Raises WriteError where what stands on disk does not say the same as the session."""
     try:
@@ -394,27 +376,3 @@ def _verify(spec: AgentSpec, written: Written, session: Session) -> None:
         problem = str(error)
     if problem:
         raise WriteError(f"what was written does not read back the same: {problem}", "nothing was left behind")
-
-
-def _warnings(
-    spec: AgentSpec, target: Target, model: str | None, decided: Decision, counter: Counter, result: Compressed
-) -> list[str]:
-    found: list[str] = []
-    if model is None:
-        found.append(f"model {target.model} ({(target.why or {}).get('model')}); another: --model")
-    if decided.counter.method != "exact":
-        found.append(f"tokens of {target.model} are an upper bound, counted with {decided.counter.name}")
-    elif decided.mode == "compress" and counter.method != "exact":
-        found.append(f"tokens of what is kept are an upper bound, counted with {counter.name}")
-    if result.elided:
-        kept = len(result.session.messages) - 1
-        found.append(
-            f"the latest {kept} messages are kept whole; {len(result.elided)} are left out, and stay at the source"
-        )
-    most = target.longest_result
-    if most is not None:
-        results = (part for message in result.session.messages for part in message.results)
-        count = sum(is_longer(part, most) for part in results)
-        sends = f"{spec.names[0]} sends its model {most:,} bytes of a tool's result"
-        found += [f"{sends}, without the middle; {count} are longer"] if count else []
-    return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import quote
 
 from . import decision
@@ -18,7 +18,9 @@ from .errors import FormatError, Unavailable
 from .exporter import to_messages
 from .jsondata import Record, as_object
 from .model import Session
+from .sequences import collect
 from .tokens import Count, Counter
+from .tokens.content import as_sent
 
 
 def decide(session: Session, target: Target, counter: Counter, ask: bool) -> tuple[Decision, list[str]]:
@@ -27,7 +29,9 @@ def decide(session: Session, target: Target, counter: Counter, ask: bool) -> tup
     if not ask:
         return decision.decide(session, target, counter), []
     try:
-        return decision.decide(session, target, counter, count(session, target.model)), []
+        sent = collect(as_sent(message, target.longest_result) for message in session.messages)
+        counted = count(replace(session, messages=sent), target.model)
+        return decision.decide(session, target, counter, counted), []
     except Unavailable as error:
         warning = f"tokens of {target.model} are counted here, not online: {error}"
         return decision.decide(session, target, counter), [warning]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
 import socket
 import ssl
@@ -13,13 +12,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
-from places import LONG, ROOT
+from places import LONG, ROOT, environment
 
 from session_migrator import decide, migrate, online, read_session, tokens, web
 from session_migrator.agents import Capabilities
@@ -113,7 +112,7 @@ def here(tmp_path: Path, project: Path) -> dict[str, Any]:
 
 def run(*args: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "session_migrator.cli", *map(str, args)]
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", **variables}
+    env = environment(PYTHONUTF8="1", **variables)
     return subprocess.run(command, capture_output=True, encoding="utf-8", env=env, check=False)
 
 
@@ -395,6 +394,20 @@ def test_the_redacted_session_is_what_is_sent(
     assert "[REDACTED:" in redacted
 
 
+def test_of_a_long_result_only_what_the_client_sends_is_counted(
+    stub: Stub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, project: Path
+) -> None:
+    setting(monkeypatch, OPENAI_API_KEY=KEY)
+    stub.will_answer({"input_tokens": 5_000})
+    said = ToolResult(call_id="call_1", parts=(Text(text="a line of a file\n" * 10_000),))
+    talk = replace(TALK, messages=(*TALK.messages[:2], Message(role="tool", parts=(said,)), *TALK.messages[3:]))
+    done = migrate(talk, "codex", "gpt-5.5", project, home=tmp_path / "codex", count_online=True)
+    (output,) = (item["output"] for item in stub.seen[0].body["input"] if item["type"] == "function_call_output")
+    assert 48_000 < len(json.dumps(output)) < 52_000
+    assert "tokens truncated" in json.dumps(output)
+    assert len(Path(done.target["paths"][0]).read_bytes()) > 170_000
+
+
 def test_a_memory_is_not_counted_online(stub: Stub, monkeypatch: pytest.MonkeyPatch, project: Path) -> None:
     setting(monkeypatch, **CLAUDE)
     with pytest.raises(UsageError, match="a memory has a fixed size"):
@@ -450,7 +463,7 @@ def test_without_the_option_what_speaks_http_is_not_even_loaded(project: Path) -
         "print([name for name in sys.modules if name in ('session_migrator.web', 'urllib.request', 'http.client')])"
     )
     command = [sys.executable, "-c", code, "migrate", LONG, "--to", "claude-code", "--into", project, "--dry-run"]
-    env = {**os.environ, "PYTHONPATH": str(ROOT), **CLAUDE}
+    env = environment(**CLAUDE)
     done = subprocess.run(command, capture_output=True, encoding="utf-8", env=env, check=True)
     assert done.stdout.splitlines()[-2:] == ["dry run: nothing was written", "[]"]
 

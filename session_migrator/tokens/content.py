@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from math import ceil
 from typing import Any
 
@@ -32,6 +33,20 @@ def texts(parts: Iterable[Part], longest_result: int | None = None) -> Iterator[
 def is_longer(result: ToolResult, longest_result: int) -> bool:
     """Whether a result has more bytes of text than that."""
     return sum(len(encodable(text)[1]) for text in texts(result.parts)) > longest_result
+
+
+def as_sent(message: Message, longest_result: int | None) -> Message:
+    """A message as the client sends it, its results shortened."""
+    if longest_result is None or not any(is_longer(result, longest_result) for result in message.results):
+        return message
+    return replace(message, parts=tuple(_sent(part, longest_result) for part in message.parts))
+
+
+def _sent(part: Part, longest_result: int) -> Part:
+    if not isinstance(part, ToolResult) or not is_longer(part, longest_result):
+        return part
+    shown = tuple(Text(text=text) for text in _shortened(texts(part.parts), longest_result))
+    return replace(part, parts=(*shown, *images(part.parts)))
 
 
 def _shortened(whole: Iterable[str], room: int) -> Iterator[str]:

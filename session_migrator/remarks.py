@@ -1,0 +1,56 @@
+"""What a migration tells beside its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from .agents import AgentSpec, MemorySpec
+from .compressors import Compressed
+from .decision import Decision, Target
+from .model import Session
+from .tokens import Counter
+from .tokens.content import is_longer
+
+
+def on_session(
+    spec: AgentSpec, target: Target, model: str | None, decided: Decision, counter: Counter, result: Compressed
+) -> list[str]:
+    """On a session that is carried: the model, if nobody named it, counts that are bounds, what is left out, and what
+    the client will not send its model."""
+    found: list[str] = []
+    if model is None:
+        found.append(f"model {target.model} ({(target.why or {}).get('model')}); another: --model")
+    if decided.counter.method != "exact":
+        found.append(f"tokens of {target.model} are an upper bound, counted with {decided.counter.name}")
+    elif decided.mode == "compress" and counter.method != "exact":
+        found.append(f"tokens of what is kept are an upper bound, counted with {counter.name}")
+    if result.elided:
+        kept = len(result.session.messages) - 1
+        found.append(
+            f"the latest {kept} messages are kept whole; {len(result.elided)} are left out, and stay at the source"
+        )
+    most = target.longest_result
+    if most is not None:
+        results = (part for message in result.session.messages for part in message.results)
+        count = sum(is_longer(part, most) for part in results)
+        sends = f"{spec.names[0]} sends its model {most:,} bytes of a tool's result"
+        found += [f"{sends}, without the middle; {count} are longer"] if count else []
+    return found
+
+
+def growing(session: Session, started: float) -> list[str]:
+    """A warning where the source's file was written to while it was read."""
+    path = Path(session.source) if session.source else None
+    if path is None or not path.exists() or path.stat().st_mtime < started:
+        return []
+    return ["the source was being written while it was read: what came after the start is not in the result"]
+
+
+def over_limit(spec: MemorySpec, folder: Path, bodies: Mapping[Path, str]) -> list[str]:
+    """A warning where the agent will not read the index to its end."""
+    path = folder / spec.index
+    size = len(bodies[path].encode()) + (path.stat().st_size if path.exists() else 0)
+    if spec.limit is None or size <= spec.limit:
+        return []
+    return [f"{path} has {size:,} bytes, and {spec.name} reads {spec.limit:,}: it may not see the block at the end"]
