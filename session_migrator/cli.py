@@ -18,7 +18,7 @@ from . import __version__, agents
 from .errors import MigrationError, NotFound, UsageError
 
 if TYPE_CHECKING:
-    from .decision import Decision
+    from .decision import Decision, Target
     from .migration import Form, History, Migration
 
 _AGENT = click.Choice(list(agents.AGENTS))
@@ -188,30 +188,54 @@ def decide(
     session: str, source: str | None, from_home: Path | None, agent: str | None, model: str | None,
     window: int | None, count_online: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Tell whether a session fits."""
+    """Tell whether a session fits: with the sum, or (no target named) in a line for each agent of this machine."""
     from .migration import decide_for, existing_folder
     from .sessions import read
     from .target import inspect
 
     found = read(session, source, from_home, other_than=agent).session
     folder = existing_folder(found.cwd)
-    single = agent is not None or model is not None
-    rows: list[tuple[str | None, Decision]] = []
-    for name in [agent] if single else list(agents.AGENTS):
+
+    def decided(name: str | None) -> tuple[Target, Decision]:
         target = inspect(name, model=model, folder=folder, window=window)
-        decided, said = decide_for(found, target, count_online)
-        rows.append((name, decided))
+        result, said = decide_for(found, target, count_online)
         for warning in said:
             click.echo(f"note: {_printable(warning)}", err=True)
-    if as_json and single:
-        _print_json(rows[0][1].to_dict())
-    elif as_json:
-        _print_json([{"agent": name, **decided.to_dict()} for name, decided in rows])
-    else:
-        for name, decided in rows:
-            if not single:
-                click.echo(f"== {name}")
-            _show_decision(decided)
+        return target, result
+
+    if agent is not None or model is not None:
+        _, result = decided(agent)
+        _print_json(result.to_dict()) if as_json else _show_decision(result)
+        return
+    rows: list[dict[str, Any]] = []
+    for name in _agents_here():
+        try:
+            target, result = decided(name)
+        except MigrationError as error:  # one agent that is badly set up hides no other
+            click.echo(f"note: {name}: {_printable(str(error))}", err=True)
+            continue
+        rows.append({"agent": name, **result.to_dict()})
+        if not as_json:
+            click.echo(_verdict(name, target, result))
+    if as_json:
+        _print_json(rows)
+
+
+def _agents_here() -> list[str]:
+    """The agents whose folder is on this machine; where none is, all."""
+    from .files import is_folder
+
+    return [name for name in agents.AGENTS if is_folder(agents.get(name).locate(None))] or list(agents.AGENTS)
+
+
+def _verdict(name: str, target: Target, decided: Decision) -> str:
+    """A decision in one line."""
+    fits = "fits" if decided.mode == "direct" else "too long" if decided.budget > 0 else "no room"
+    sure = (
+        "exact" if decided.counter.method == "exact" else f"at most; exact: {target.counter.remedy or '--count-online'}"
+    )
+    size = f"{decided.tokens:,} tokens for {decided.budget:,}"
+    return f"{name:<14}{fits:<10}{size:<34}{_printable(target.model)} ({sure})"
 
 
 @main.command()

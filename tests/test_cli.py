@@ -108,6 +108,25 @@ def test_decide_without_a_target_asks_every_agent_and_a_model_alone_has_no_overh
     assert "trigger" not in alone
 
 
+def test_decide_without_a_target_says_it_in_a_line_for_each_agent_that_is_here(own_home: Path) -> None:
+    both = run("decide", LONG).stdout.splitlines()
+    assert [line.split()[0] for line in both] == ["codex", "claude-code"]
+    assert all(line.split()[1] == "fits" for line in both)
+    (own_home / ".codex").mkdir()
+    (line,) = run("decide", LONG).stdout.splitlines()
+    assert line.endswith("gpt-6.2-sol (exact)")
+    assert " tokens for " in line
+    (own_home / ".claude").mkdir()
+    (own_home / ".claude" / "settings.json").write_text('{"model": "claude-haiku-4-5"}', encoding="utf-8")
+    (own_home / ".codex" / "config.toml").write_text('model = "my-model"\n', encoding="utf-8")
+    done = run("decide", LONG)
+    (line,) = done.stdout.splitlines()
+    assert line.endswith('claude-haiku-4-5 (at most; exact: pip install "session-migrator[claude]")')
+    assert "note: codex: the window of model 'my-model' is not known" in done.stderr
+    (own_home / ".codex" / "config.toml").write_text("model_context_window = 20000\n", encoding="utf-8")
+    assert run("decide", LONG).stdout.splitlines()[0].split()[1] == "too"
+
+
 def test_openai_counts_are_exact_and_others_say_that_they_are_bounds() -> None:
     assert data("decide", LONG, "--model", "gpt-5.5")["counter"] == {"name": "o200k_base", "method": "exact"}
     assert data("decide", LONG, *MODEL)["counter"]["method"] == "bound"
