@@ -22,6 +22,7 @@ from typing import Any
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / name) for name in (".", "tests/clients")]
 
 import harness
+from kinds import kind_of
 
 from session_migrator.tokens import bpe
 
@@ -49,7 +50,7 @@ def added(client: str, body: dict[str, Any]) -> Iterator[str]:
         for message in body["input"]:
             for part in message.get("content") or ():
                 text = part.get("text", "")
-                if message["role"] == "developer" or text.startswith(harness.CODEX_CONTEXT):
+                if message["role"] == "developer" or text.startswith(kind_of(client).own):
                     yield text
         return
     for block in body["system"]:
@@ -57,7 +58,7 @@ def added(client: str, body: dict[str, Any]) -> Iterator[str]:
     for message in body["messages"]:
         parts = message["content"]
         for text in [parts] if isinstance(parts, str) else [part.get("text", "") for part in parts]:
-            if message["role"] == "system" or text.startswith(harness.CLAUDE_CONTEXT):
+            if message["role"] == "system" or text.startswith(kind_of(client).own):
                 yield text
 
 

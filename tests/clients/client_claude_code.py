@@ -1,0 +1,85 @@
+"""Claude Code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import harness
+from kinds import KEY, PORT, Body, Item, Kind, Setup, result
+
+OWN = ("<system-reminder>",)
+_OFF = (
+    "DISABLE_TELEMETRY",
+    "DISABLE_ERROR_REPORTING",
+    "DISABLE_AUTOUPDATER",
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+    "CLAUDE_CODE_MAX_RETRIES",
+    "IS_SANDBOX",
+)
+
+
+def environment(config_dir: Path | None) -> dict[str, str]:
+    named = {"CLAUDE_CONFIG_DIR": str(config_dir)} if config_dir else {}
+    stub = {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{PORT}", "ANTHROPIC_API_KEY": KEY}
+    return {**stub, **named, **dict.fromkeys(_OFF, "1")}
+
+
+def configure(setup: Setup) -> None:
+    """The model is an argument of the client's, or its default. What it noted in its file itself stays."""
+    path = (setup.config_dir or setup.home) / ".claude.json"
+    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    projects = known.get("projects", {})
+    projects[str(setup.cwd)] = projects.get(str(setup.cwd), {}) | {"hasTrustDialogAccepted": True}
+    settings = {
+        "hasCompletedOnboarding": True,
+        "theme": "dark",
+        "lastOnboardingVersion": setup.pinned["version"],
+        "projects": projects,
+        "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
+        "mcpServers": setup.servers or {},
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(known | settings), encoding="utf-8")
+
+
+def items(body: Body) -> Iterator[Item]:
+    for message in body["messages"]:
+        role, content = message["role"], message["content"]
+        if role == "system":
+            continue
+        for part in [{"type": "text", "text": content}] if isinstance(content, str) else content:
+            if part["type"] == "text" and not part["text"].startswith(OWN):
+                yield role, "text", part["text"], None
+            elif part["type"] == "image":
+                yield role, "image", part["source"].get("data") or part["source"].get("url"), None
+            elif part["type"] == "thinking":
+                yield role, "thinking", part["thinking"], None
+            elif part["type"] == "tool_use":
+                yield role, "call", (part["name"], part["input"]), part["id"]
+            elif part["type"] == "tool_result":
+                yield from result(part.get("content", ""), part["tool_use_id"])
+
+
+def listed(setup: Setup) -> str:
+    """The screen of its interactive picker, which shows titles, no ids, and hides a session that ``claude -p`` has made
+    or gone on with: list before such a run."""
+    shown = r"Esc\s+to\s+(?:close|cancel)|No conversations found"  # a narrow line is broken
+    where = {"home": setup.home, "cwd": setup.cwd, "config_dir": setup.config_dir}
+    return harness.interact(setup.client, ["--resume"], [(shown, "")], lines=400, **where)[0]
+
+
+KIND = Kind(
+    environment=environment,
+    configure=configure,
+    path="/v1/messages",
+    items=items,
+    listed=listed,
+    resume=["-p", "--allowedTools=Bash", "--model={model}", "--resume"],
+    tool="Bash",
+    argument="command",
+    own=OWN,
+    between="\n",
+    at_the_end=[("assistant", "text", "No response requested.", None)],
+)
