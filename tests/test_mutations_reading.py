@@ -213,4 +213,4 @@ def test_the_time_to_read_grows_with_the_size_of_the_file_and_no_faster(shape: s
     path.write_bytes(b"\n".join((*LONG_FILES[shape](), b"")))
     before = time.process_time()
     attempt(read_session, path)
-    assert time.process_time() - before < 4  # a tenth of it where it is linear, ten times as much where it is not
+    assert time.process_time() - before < 20  # a tenth of it where it is linear, ten times as much where it is not

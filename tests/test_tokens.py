@@ -125,7 +125,7 @@ def test_a_megabyte_of_one_thing_is_counted_in_seconds(unit: str, model: str) ->
     text = (unit * 1_000_000)[: 1_000_000 // len(unit.encode())]
     started = time.process_time()
     found = tokens.count(text, model)
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 15
     assert 0 <= found.low <= found.high <= 2 * len(text.encode())
     assert found.high > len(text) // 200
 
