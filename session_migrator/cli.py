@@ -199,7 +199,7 @@ def decide(
     def decided(name: str | None) -> tuple[Target, Decision]:
         target = inspect(name, model=model, folder=folder, window=window)
         result, said = decide_for(found, target, count_online)
-        for warning in said:
+        for warning in (*target.warnings, *said):
             click.echo(f"note: {_printable(warning)}", err=True)
         return target, result
 
@@ -297,6 +297,29 @@ def _check_start(agent: str, form: Form) -> None:
     program = agents.get(agent).program
     if shutil.which(program) is None:
         raise NotFound(f"{program} is not on the PATH", "install it, or leave out --run")
+
+
+@main.command("models")
+@click.argument("name", required=False)
+@click.option("--refresh", is_flag=True, help="First ask the providers whose key or address is in the environment.")
+@_as_json
+def models_command(name: str | None, refresh: bool, as_json: bool) -> None:
+    """What models take, and who says so."""
+    from . import model_report
+    from .capacities import Capacities
+    from .storage import Store
+
+    said = Capacities(Store())
+    if refresh:
+        for line in model_report.refreshed(said):
+            click.echo(_printable(line), err=as_json or name is not None)
+        if name is None and not as_json:
+            return
+    if as_json:
+        _print_json(model_report.known(said) if name is None else model_report.document(name, said))
+        return
+    for line in model_report.listing(said) if name is None else model_report.lines(name, said):
+        click.echo(_printable(line))
 
 
 @main.command("migrations")

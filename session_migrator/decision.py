@@ -26,7 +26,8 @@ class Target(Value):
     Sizes in tokens: ``overhead`` is what the client adds to each request before the first user message,
     ``instructions`` what its instruction files take, ``trigger`` the size at which it compacts by itself,
     ``limit`` a budget set by the user. ``longest_result``: bytes of a tool's result that the client sends, where it
-    cuts. ``why`` says where the model, overhead and instructions come from.
+    cuts. ``why`` says where the model, its window, overhead and instructions come from; ``warnings`` what could not be
+    asked.
     """
 
     model: str
@@ -39,6 +40,7 @@ class Target(Value):
     limit: int | None = None
     longest_result: int | None = None
     why: dict[str, str] | None = None
+    warnings: tuple[str, ...] = ()
 
     @property
     def counter(self) -> Counter:
@@ -171,7 +173,7 @@ def _terms(target: Target) -> list[Entry]:
     """The ledger up to the budget."""
     window, why = target.window, target.why or {}
     reply = "kept for the reply" if target.trigger is None else "for the reply; the trigger has it already"
-    source = f"{target.model}, from {window.source}"
+    source = f"{target.model}, from {window.source}" + (f" ({why['window']})" if "window" in why else "")
     terms = [
         ("context", window.context, f"window of {source}"),
         ("max_input", window.max_input, f"input limit of {target.model}"),

@@ -163,7 +163,9 @@ def _as_session(
     session, spec = reading.session, agents.get(order.to)
     folder = _folder(session, order.into)
     home = spec.locate(order.home).absolute()
-    target = inspect(order.to, model=order.model, home=home, folder=folder, window=window, limit=budget)
+    target = inspect(
+        order.to, model=order.model, home=home, folder=folder, window=window, limit=budget, store=order.store
+    )
     counter = target.counter
     capabilities = target.capabilities or spec.capabilities
     lowered, losses, decided, said = _decided(session, order.history, capabilities, target, counter, count_online)

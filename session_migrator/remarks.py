@@ -18,7 +18,7 @@ def on_session(
 ) -> list[str]:
     """On a session that is carried: the model, if nobody named it, counts that are bounds, what is left out, and what
     the client will not send its model."""
-    found: list[str] = []
+    found = list(target.warnings)
     if model is None:
         found.append(f"model {target.model} ({(target.why or {}).get('model')}); another: --model")
     if decided.counter.method != "exact":

@@ -100,10 +100,15 @@ class Handoff(Value):
 
 
 def model_context_window(model: str) -> ModelWindow:
-    """The limits of a model by any spelling of its id. Raises UnknownModel, which names near ones."""
+    """The limits of a model by any spelling of its id: what the user's file says of it, else what its provider said
+    when it was last asked, else the table. Raises UnknownModel, which names near ones, and ReadError (the file)."""
+    from .capacities import Capacities
     from .decision import from_model
+    from .storage import Store
+    from .target import candidates, pick
 
-    window = from_model(model).window
+    offers, _ = candidates(model, said=Capacities(Store()))
+    window = from_model(model, pick(offers)).window
     return ModelWindow(
         model=model, context=window.context, max_input=window.max_input, max_output=window.max_output,
         source=window.source,
