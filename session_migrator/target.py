@@ -36,9 +36,7 @@ class Candidate(Value):
         """The same as a window, None where nothing is said."""
         if self.context is None and self.max_input is None:
             return None
-        return Window(
-            context=self.context, max_input=self.max_input, max_output=self.max_output, source=self.source
-        )  # fmt: skip
+        return Window(context=self.context, max_input=self.max_input, max_output=self.max_output, source=self.source)
 
 
 def inspect(

@@ -163,10 +163,10 @@ SHAPES: dict[str, tuple[dict[str, Any], dict[str, Limits]]] = {
         {
             "GET /model/info": {
                 "data": [
-                    {"model_name": "coder", "litellm_params": {"model": "openai/gpt-5"},
-                     "model_info": {"max_tokens": 128000, "max_input_tokens": 272000, "max_output_tokens": 128000}},
                     {"model_name": "coder", "litellm_params": {"model": "azure/gpt-4o"},
                      "model_info": {"max_input_tokens": 128000, "max_output_tokens": 16384}},
+                    {"model_name": "coder", "litellm_params": {"model": "openai/gpt-5"},
+                     "model_info": {"max_tokens": 128000, "max_input_tokens": 272000, "max_output_tokens": 128000}},
                     {"model_name": "plain", "model_info": {"max_tokens": 4096, "max_input_tokens": None}},
                 ]
             }
