@@ -66,7 +66,7 @@ def decide(
         raise UsageError("a model or an agent must be named", "pass target_model or target_agent")
     target = inspect(target_agent, model=target_model, folder=existing_folder(session.cwd))
     decided, found = decide_for(session, target, count_online)
-    for warning in found:
+    for warning in (*target.warnings, *found):
         warnings.warn(warning, stacklevel=2)
     return decided
 
@@ -75,7 +75,7 @@ def decide_for(session: Session, target: Target, count_online: bool) -> tuple[De
     """Whether a session, lowered, fits a target that has been inspected, and a warning where it was to be counted
     online and was not."""
     lowered, _ = lower(session, target.capabilities or Capabilities(thinking="text"))
-    return online.decide(lowered, target, tokens.counter(target.model), count_online)
+    return online.decide(lowered, target, target.counter, count_online)
 
 
 def migrate(
@@ -83,8 +83,8 @@ def migrate(
     agent: str | None = None, home: Path | str | None = None, from_home: Path | str | None = None,
     budget: int | None = None, window: int | None = None, compressor: str = compressors.DEFAULT,
     history: History = "live", form: Form | None = None, memory_file: Path | str | None = None,
-    redact: bool | None = None, count_online: bool = False, dry_run: bool = False, again: bool = False,
-    store: Store | None = None,
+    redact: bool | None = None, count_online: bool = False, ask_providers: bool = True, dry_run: bool = False,
+    again: bool = False, store: Store | None = None,
 ) -> Migration:  # fmt: skip
     """Carry a session into another agent, as it is where it fits, else compressed; or as a memory.
 
@@ -95,8 +95,9 @@ def migrate(
     agent resumes, or Markdown that it reads in that folder (``memory_file``: in this file); default: what the agent
     takes, a session before a memory. ``redact``: without the secrets in its texts (``redaction``); default: of
     memories alone. ``count_online``: counted by the model's vendor, to whom the session is sent as it is (redacted,
-    if it is to be). The same migration twice is done once: the second answers with the first, unless ``again``. Raises
-    MigrationError's kinds; whatever is raised, nothing of the result is left behind.
+    if it is to be). ``ask_providers``: read what the model's provider says of its window, where a key is in the
+    environment and that was read over a day ago. The same migration twice is done once: the second answers with the
+    first, unless ``again``. Raises MigrationError's kinds; whatever is raised, nothing of the result is left behind.
     """
     form = form_of(to, form, memory_file)
     if budget is not None and budget < LEAST_BUDGET:
@@ -120,7 +121,7 @@ def migrate(
     found += remarks.growing(reading.session, started)
     order = _Order(
         to=to, model=model, into=into, home=Path(home) if home else None, history=history, redact=redact,
-        dry_run=dry_run, again=again, store=store or Store(),
+        ask_providers=ask_providers, dry_run=dry_run, again=again, store=store or Store(),
     )  # fmt: skip
     if form == "memory":
         return _as_memory(reading, order, found, memory_file)
@@ -137,6 +138,7 @@ class _Order:
     home: Path | None
     history: History
     redact: bool
+    ask_providers: bool
     dry_run: bool
     again: bool
     store: Store
@@ -164,8 +166,9 @@ def _as_session(
     folder = _folder(session, order.into)
     home = spec.locate(order.home).absolute()
     target = inspect(
-        order.to, model=order.model, home=home, folder=folder, window=window, limit=budget, store=order.store
-    )
+        order.to, model=order.model, home=home, folder=folder, window=window, limit=budget, store=order.store,
+        ask=order.ask_providers,
+    )  # fmt: skip
     counter = target.counter
     capabilities = target.capabilities or spec.capabilities
     lowered, losses, decided, said = _decided(session, order.history, capabilities, target, counter, count_online)

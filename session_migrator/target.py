@@ -41,25 +41,25 @@ class Candidate(Value):
 
 def inspect(
     agent: str | None, *, model: str | None = None, home: Path | None = None, folder: Path | None = None,
-    window: int | None = None, limit: int | None = None, store: Store | None = None,
+    window: int | None = None, limit: int | None = None, store: Store | None = None, ask: bool = True,
 ) -> Target:  # fmt: skip
     """The target: an agent as it is set up on this machine, or (agent None) a model alone.
 
-    ``model`` defaults to the one the client is configured for; ``window`` (tokens) overrides what is known
-    of the model's context; ``limit`` is a budget set by the user; ``store`` holds what providers said, and is asked
-    before they are. Raises UnknownModel where nothing is known of the model and no window is given, NotFound (agent),
-    ReadError (the user's own file of windows).
+    ``model`` defaults to the one the client is configured for; ``window`` (tokens) overrides what is known of the
+    model's context; ``limit`` is a budget set by the user; ``store`` holds what providers said, and is asked before
+    they are, which is not at all without ``ask``. Raises UnknownModel where nothing is known of the model and no window
+    is given, NotFound (agent), ReadError (the user's own file of windows).
     """
     said = Capacities(store or Store())
     if agent is None:
         assert model is not None, "a target is an agent, a model or both"
-        offers, warnings = candidates(model, said=said, window=window, fresh=True)
+        offers, warnings = candidates(model, said=said, window=window, fresh=ask)
         alone = decision.from_model(model, pick(offers))
         return replace(alone, limit=limit, why=_origin(offers, alone.window), warnings=warnings)
     spec = agents.get(agent)
     home, folder = spec.locate(home), (folder or Path.cwd()).absolute()
     configured, source = spec.model(home, folder, model)
-    offers, warnings = candidates(configured, [(spec, home)], said=said, window=window, fresh=True)
+    offers, warnings = candidates(configured, [(spec, home)], said=said, window=window, fresh=ask)
     seen = decision.from_model(configured, pick(offers, spec.id)).window
     own = seen if window else _clients_own(offers, seen)
     counter = tokens.counter(configured)

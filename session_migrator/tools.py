@@ -174,7 +174,7 @@ def migrate_session(
     if budget is not None and budget < decision.LEAST_BUDGET:
         raise UsageError(f"a budget of {budget:,} tokens is too small", f"give at least {decision.LEAST_BUDGET:,}")
     folder = _folder(workspace)
-    target = inspect(target_agent, model=target_model, folder=folder, limit=budget)
+    target = inspect(target_agent, model=target_model, folder=folder, limit=budget, ask=False)
     given = jsondata.loads(messages_json)
     session = exporter.from_messages(given, model=source_model, cwd=str(folder))
     capabilities = target.capabilities or Capabilities(thinking="text")
@@ -242,4 +242,5 @@ def handoff(
 
     time.sleep(_UNTIL_WRITTEN)
     chosen = form_of(target_agent, form, None)
-    return Handoff(**migrate(session, target_agent, model, into, form=chosen, dry_run=dry_run).to_dict())
+    done = migrate(session, target_agent, model, into, form=chosen, ask_providers=False, dry_run=dry_run)
+    return Handoff(**done.to_dict())

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from places import LONG, ROOT, environment
 
-from session_migrator import decide, migrate, online, read_session, tokens, web
+from session_migrator import decide, migrate, online, read_session, tokens, tools, web
 from session_migrator.agents import Capabilities
 from session_migrator.errors import Unavailable, UsageError
 from session_migrator.lowering import lower
@@ -70,6 +70,13 @@ def serving(context: ssl.SSLContext | None = None) -> Iterator[Stub]:
             self.wfile.write(body)
 
         def do_GET(self) -> None:
+            if self.path.split("?")[0].endswith("/models"):  # the list of models, which has nothing of a session
+                lists = b'{"data": [], "models": []}'
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(lists)))
+                self.end_headers()
+                self.wfile.write(lists)
+                return
             stub.seen.append(Seen(self.path, {key.lower(): value for key, value in self.headers.items()}, None))
             self.send_error(404)
 
@@ -438,24 +445,36 @@ def test_a_model_of_no_known_vendor_is_counted_here(stub: Stub, monkeypatch: pyt
     assert stub.seen == []
 
 
-def test_without_the_option_no_socket_is_opened_even_with_keys(
+def test_without_the_option_nothing_is_sent_even_with_keys(
     stub: Stub, monkeypatch: pytest.MonkeyPatch, here: dict[str, Any]
 ) -> None:
-    def no_socket(*_: Any, **__: Any) -> None:
-        raise AssertionError("a socket was opened")
-
     stub.will_answer({"input_tokens": 10})
     setting(monkeypatch, ANTHROPIC_API_KEY=KEY, GEMINI_API_KEY=KEY, OPENAI_API_KEY=KEY)
-    monkeypatch.setattr(socket, "socket", no_socket)
     for case in CASES:
         decide(TALK, case.model)
     migrate(TALK, **here)
     assert stub.seen == []
+    decide(TALK, "claude-opus-5", count_online=True)
+    assert len(stub.seen) == 1
+
+
+def test_without_the_option_and_a_key_no_socket_is_opened(
+    monkeypatch: pytest.MonkeyPatch, here: dict[str, Any]
+) -> None:
+    def no_socket(*_: Any, **__: Any) -> None:
+        raise AssertionError("a socket was opened")
+
+    monkeypatch.setattr(socket, "socket", no_socket)
+    for case in CASES:
+        decide(TALK, case.model)
+    migrate(TALK, **here)
+    setting(monkeypatch, ANTHROPIC_API_KEY=KEY)
+    tools.handoff(str(LONG), "claude-code", "claude-opus-5", str(here["into"]), dry_run=True)
     with pytest.raises(AssertionError, match="a socket was opened"):
         decide(TALK, "claude-opus-5", count_online=True)
 
 
-def test_without_the_option_what_speaks_http_is_not_even_loaded(project: Path) -> None:
+def test_without_a_key_what_speaks_http_is_not_even_loaded(project: Path) -> None:
     code = (
         "import sys; from session_migrator.cli import main\n"
         "try: main()\n"
@@ -463,8 +482,7 @@ def test_without_the_option_what_speaks_http_is_not_even_loaded(project: Path) -
         "print([name for name in sys.modules if name in ('session_migrator.web', 'urllib.request', 'http.client')])"
     )
     command = [sys.executable, "-c", code, "migrate", LONG, "--to", "claude-code", "--into", project, "--dry-run"]
-    env = environment(**CLAUDE)
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", env=env, check=True)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", env=environment(), check=True)
     assert done.stdout.splitlines()[-2:] == ["dry run: nothing was written", "[]"]
 
 
@@ -566,11 +584,11 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(tmp_path: Path, monkey
     with serving(context) as served:
         served.will_answer({"input_tokens": 10})
         setting(monkeypatch, **CLAUDE, ANTHROPIC_BASE_URL=served.url, NO_PROXY="127.0.0.1")
-        with told(r"Anthropic cannot be reached \(\[SSL: CERTIFICATE_VERIFY_FAILED\]"):
-            decide(TALK, "claude-opus-5", count_online=True)
+        with pytest.raises(Unavailable, match=r"Anthropic cannot be reached \(\[SSL: CERTIFICATE_VERIFY_FAILED\]"):
+            online.count(TALK, "claude-opus-5")
         assert served.seen == []
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate.pem"))
-        assert decide(TALK, "claude-opus-5", count_online=True).tokens == 10
+        assert online.count(TALK, "claude-opus-5").count.tokens == 10
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
