@@ -22,6 +22,8 @@ Record = dict[str, Any]
 # Characters of JSON. Clients cut longer results, each in its own way.
 MOST_CHARACTERS = 8_000
 _PAGE, _LONGEST_PAGE = 60, 100
+# Models of a vendor whose tokenizer has a name here, which are those most used; of the others one.
+_AT_A_TURN = 5
 # Seconds. The client that asks may be the one whose session is meant, and Claude Code (2.1.159, 2.1.332) writes what
 # was said about a tenth of a second later.
 _UNTIL_WRITTEN = 0.3
@@ -131,14 +133,16 @@ def list_known_models(query: str | None = None, limit: int | None = None, cursor
 
 def _models(query: str) -> list[str]:
     """The ids that have every word of the query in them, however it is punctuated."""
-    from .context_windows import family, known_models
+    from .context_windows import family, vendors
 
-    vendors: dict[str, list[str]] = {}
-    for model in known_models():
-        vendors.setdefault((family(model) or model).split("-")[0], []).append(model)
-    ordered = [model for tier in zip_longest(*vendors.values()) for model in tier if model]
+    turns = [_turns(models, _AT_A_TURN if family(models[0]) else 1) for models in vendors().values()]
+    ordered = [model for turn in zip_longest(*turns, fillvalue=()) for models in turn for model in models]
     words = [_plain(word) for word in query.split()]
     return [model for model in ordered if all(word and word in _plain(model) for word in words)]
+
+
+def _turns(models: tuple[str, ...], size: int) -> list[tuple[str, ...]]:
+    return [models[start : start + size] for start in range(0, len(models), size)]
 
 
 def _plain(words: str) -> str:
