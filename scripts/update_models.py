@@ -102,9 +102,8 @@ def main() -> None:
     codex = json.loads(options.codex.read_text(encoding="utf-8"))["models"] if options.codex else []
     document = table(models, overlay, codex)
     (ROOT / "session_migrator" / "data" / "models.json").write_text(text(document), encoding="utf-8")
-    (ROOT / "docs" / "models.md").write_text(
-        report.report(document, models, overlay, ids.resolved(records)), encoding="utf-8"
-    )
+    page = report.report(document, models, overlay, ids.resolved(records))
+    (ROOT / "docs" / "models.md").write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -164,7 +164,7 @@ def facts(model: str) -> Facts | None:
     price = row.get("price")
     return Facts(
         model=row["id"], vendor=row["vendor"], released=row["released"], window=_window(row),
-        long_context=row.get("long_context"), price=dict(zip(("input", "output"), price, strict=True)) if price else None,
+        long_context=row.get("long_context"), price={"input": price[0], "output": price[1]} if price else None,
         providers={name: _limits(limits) for name, limits in row.get("providers", {}).items()},
         sources=tuple(_table()["sources"][name] for name in row["sources"]), note=row.get("note"),
     )  # fmt: skip

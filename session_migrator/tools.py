@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -119,7 +120,7 @@ def model_context_window(model: str) -> ModelWindow:
 
 def list_known_models(query: str | None = None, limit: int | None = None, cursor: str | None = None) -> KnownModels:
     """The models of the table, the vendors in turn and each one's newest first, so that the first page (60, or
-    ``limit``) holds the current ones of all. ``query``: words that the id has; ``cursor``: the ``next_cursor`` of
+    ``limit``) holds the current ones. ``query``: words that the id has; ``cursor``: the ``next_cursor`` of
     the page before. Raises UsageError (limit, cursor)."""
     if cursor is not None and not re.fullmatch(r"[0-9]{1,9}", cursor):
         raise UsageError(f"{cursor[:40]!r} is no cursor", "give the next_cursor of the page before, or none")
@@ -133,12 +134,18 @@ def list_known_models(query: str | None = None, limit: int | None = None, cursor
 
 def _models(query: str) -> list[str]:
     """The ids that have every word of the query in them, however it is punctuated."""
+    words = [_plain(word) for word in query.split()]
+    return [model for model, plain in _in_turn() if all(word and word in plain for word in words)]
+
+
+@cache
+def _in_turn() -> list[tuple[str, str]]:
+    """All models in the order of the pages, each with its id as queries are compared to it."""
     from .context_windows import family, vendors
 
     turns = [_turns(models, _AT_A_TURN if family(models[0]) else 1) for models in vendors().values()]
-    ordered = [model for turn in zip_longest(*turns, fillvalue=()) for models in turn for model in models]
-    words = [_plain(word) for word in query.split()]
-    return [model for model in ordered if all(word and word in _plain(model) for word in words)]
+    ordered = (model for turn in zip_longest(*turns, fillvalue=()) for models in turn for model in models)
+    return [(model, _plain(model)) for model in ordered]
 
 
 def _turns(models: tuple[str, ...], size: int) -> list[tuple[str, ...]]:

@@ -60,7 +60,7 @@ def records(package: Wheel, catalog: str, listed: str) -> list[Record]:
     return [record for record in _READERS[package.name](package, catalog, listed) if not _NO_CHAT.search(record.id)]
 
 
-# By their ids: what makes no conversation, what others made of a model, and a router's names for whatever is the newest.
+# By their ids: what makes no conversation, what others made of a model, a router's names for whatever is the newest.
 _NO_CHAT = re.compile(
     r"~|sea-lion|chimera|ablit|uncens|nex-n1|embed|rerank|whisper|tts|transcribe|moderation|guard|image|imagine|realtime|-live|dall-e|sora|veo-|imagen|lyria"
     r"|ocr|robotics|asr|-audio|voxtral|livetranslate|-mt-|-omni|streaming|computer-use|container|sam-3|search-api"

@@ -107,8 +107,7 @@ def merged(records: Iterable[Record]) -> list[Model]:
             model.served.append(record)
         else:
             unserved[key(stem(record.id))].append(record)
-    models = _folded([*models, *(_hosted_model(found) for found in unserved.values() if _well_known(found))])
-    return models
+    return _folded([*models, *(_hosted_model(found) for found in unserved.values() if _well_known(found))])
 
 
 def settled(records: Iterable[Record]) -> Limits | None:
@@ -117,10 +116,12 @@ def settled(records: Iterable[Record]) -> Limits | None:
     for record in sorted(records, key=lambda record: (len(record.id), record.id)):
         if record.total or record.limit:
             said.setdefault(record.catalog, record)
+    if len(said) > 1:
+        said.pop("litellm-1.71", None)
     litellm = said.get("litellm")
     lists = [said[name] for name in MODELS_DEV if name in said]
     total = lists[0].total if lists else _total(litellm, said)
-    rule = 2 if len({record.total for record in lists}) > 1 else None
+    rule = 2 if len({(record.total, record.output) for record in lists}) > 1 else None
     if litellm is None or litellm.limit is None:
         if total is None:
             old = said.get("litellm-1.71") or said.get("ctxlen") or said.get("genai-prices")
@@ -138,8 +139,7 @@ def settled(records: Iterable[Record]) -> Limits | None:
     inputs = [record.input for record in lists if record.total == context and record.input]
     inputs = [size for size in [*inputs[:1], max_input] if size and size < context]
     agreeing = [record for record in said.values() if _agrees(record, context, inputs)]
-    newest = [record for record in agreeing if record.catalog not in [name.catalog for name in lists[1:]]]
-    # A second opinion from elsewhere than litellm and models.dev is none: ctxlen merges these two.
+    newest = [record for record in agreeing if record not in lists[1:]]
     outputs = {record.output for record in newest or agreeing if record.output and record.output <= context}
     if len(outputs) > 1:
         rule = rule or 5
@@ -178,7 +178,7 @@ def _total(litellm: Record | None, said: dict[str, Record]) -> int | None:
 
 
 def _agrees(record: Record, context: int, inputs: list[int]) -> bool:
-    return record.total == context or record.limit == context or record.limit in inputs
+    return context in (record.total, record.limit) or record.limit in inputs
 
 
 def _own_name(record: Record, vendor: Vendor) -> str:
@@ -255,12 +255,10 @@ def _folded(models: list[Model]) -> list[Model]:
 def _alike(snapshot: Limits, base: Limits) -> bool:
     """Whether a snapshot's limits, as far as they are told, are the model's. An output as large as the window tells
     nothing, and one of 65,535 is one of 65,536."""
-    outputs = [
-        limits.max_output for limits in (snapshot, base) if (limits.max_output or limits.context) < limits.context
-    ]
+    outputs = [each.max_output for each in (snapshot, base) if each.max_output and each.max_output < each.context]
     return (
         snapshot.context in (base.context, base.taken) and snapshot.max_input in (None, base.max_input)
-        and max(outputs, default=0) - min(outputs, default=0) <= (1 if len(outputs) == 2 else 10**9)
+        and max(outputs, default=0) - min(outputs, default=0) <= 1
     )  # fmt: skip
 
 
@@ -284,14 +282,19 @@ def _well_known(records: list[Record]) -> bool:
     return len(providers) > 1 and not records[0].id.endswith("-latest")
 
 
+def by_provider(records: Iterable[Record]) -> list[Limits]:
+    """What each provider among the records serves, by their names."""
+    served: defaultdict[str, list[Record]] = defaultdict(list)
+    for record in records:
+        served[host_of(record.provider) or record.provider].append(record)
+    return [limits for name in sorted(served) if (limits := settled(served[name]))]
+
+
 def _hosted_model(records: list[Record]) -> Model:
     """A model that its vendor does not serve: the window that most providers give it, of two the smaller (rule 6)."""
     vendor = vendor_of(stem(records[0].id))
     assert vendor
-    by_provider: defaultdict[str, list[Record]] = defaultdict(list)
-    for record in records:
-        by_provider[host_of(record.provider) or record.provider].append(record)
-    found = [limits for name in sorted(by_provider) if (limits := settled(by_provider[name]))]
+    found = by_provider(records)
     context = _most(limits.context for limits in found)
     assert context
     alike = [limits for limits in found if limits.context == context]
