@@ -47,7 +47,7 @@ def table(models: list[Model], overlay: Row, codex: list[Row]) -> Row:
     """The document of ``data/models.json``."""
     rows = {key(model.id): row(model) for model in models}
     for offered in codex:
-        _offered_by_codex(rows, offered)
+        _offered_by_codex(rows, offered, overlay["checked"][:7])
     for patch in overlay["rows"]:
         values = {name: value for name, value in patch.items() if name != "why"}
         patched = rows.get(key(patch["id"]), {}) | values
@@ -73,12 +73,12 @@ def row(model: Model) -> Row:
     return {name: value for name, value in values.items() if value}
 
 
-def _offered_by_codex(rows: dict[str, Row], offered: Row) -> None:
+def _offered_by_codex(rows: dict[str, Row], offered: Row, month: str) -> None:
     name, most, usual = offered["slug"], offered["max_context_window"], offered["context_window"]
     known = rows.get(key(name))
     if known is None:
         note = f"in no catalogue yet: context is the client's max_context_window, its default is {usual:,}"
-        known = {"id": name, "vendor": "openai", "released": "by 2026-11", "context": most, "sources": ["codex"]}
+        known = {"id": name, "vendor": "openai", "released": f"by {month}", "context": most, "sources": ["codex"]}
     else:
         note = f"Codex offers {most:,}" + (f" at most, {usual:,} by default" if usual != most else "")
     rows[key(name)] = known | {"note": note}

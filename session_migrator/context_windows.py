@@ -88,10 +88,11 @@ _FORMS: Steps = (
     (r":(\d+b)(?:-cloud)?$", r"-\1"),  # Ollama: llama3.1:8b
     (r"^gpt-35", "gpt-3.5"),  # Azure
     (r"^llama-?v?(?=\d)", "llama-"),  # llama3-3-70b, llama-v3p1-8b
+    (r"^gemma(?=\d)", "gemma-"),
     (r"^(llama-4-[a-z]+)-17b(?:-\d+e)?", r"\1"),  # its only size
     (r"^deepseek-(?=\d)", "deepseek-v"),
     (r"^qwen-(?=\d)", "qwen"),
-    (r"^qwen(\d)(?=\d-)", r"qwen\1."),
+    (r"^qwen(\d)-?(?=\d-)", r"qwen\1."),  # qwen2-5-72b, qwen35-122b
     (r"^minimax-m(\d)(?=\d$)", r"minimax-m\1."),
     (r"(?<!turbo)-instruct(?=-\d{4}$)", ""),  # mistral-large-instruct-2411
     (

@@ -102,7 +102,7 @@ SPELLINGS = [
     ("llama3.1:8b", "llama-3.1-8b"),
     ("qwen-3-32b", "qwen3-32b"),
     ("qwen/qwen3-235b-a22b-thinking-2507", "qwen3-235b-a22b"),
-    ("qwen2p5-72b-instruct", "qwen2-5-72b"),
+    ("qwen2p5-72b-instruct", "qwen2.5-72b"),
     ("z-ai-glm-5-turbo", "glm-5-turbo"),
     ("zai-org/GLM-4.7-FP8", "glm-4.7"),
     ("novita/zai-org/glm-5.2", "glm-5.2"),

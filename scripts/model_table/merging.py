@@ -303,7 +303,7 @@ def _hosted_model(records: list[Record]) -> Model:
         context=context, max_output=_most(limits.max_output for limits in alike),
         sources=tuple(sorted(catalogs, key=_NEWEST_FIRST.index)), rule=6 if len(alike) < len(found) else None,
     )  # fmt: skip
-    names = Counter(stem(record.id) for record in records)
+    names = Counter(re.sub(r"(?<=\d)p(?=\d)", ".", stem(record.id)) for record in records)
     name = min(names, key=lambda name: (-names[name], name))
     unpriced = [replace(record, price=None) for record in records]
     return Model(id=name, vendor=vendor, limits=limits, records=unpriced, served=list(records))

@@ -25,9 +25,6 @@ COLUMNS = """\
 reply. Null, 0, negative numbers and text say nothing. Prices are US dollars per million tokens, the vendor's own, of
 the smallest tier, from the newest catalogue that has one."""
 
-# 18 months before the table was made.
-_SINCE = "2025-05-29"
-
 RULES = """\
 1. **The vendor's own row.** A model's figures come from the vendor's own service (`scripts/model_table/vendors.py`
    names it in each catalogue), never from who resells it.
@@ -58,7 +55,7 @@ def report(document: dict[str, Any], models: list[Model], overlay: dict[str, Any
     parts = [
         "# Models",
         f"Made by `scripts/update_models.py`, {document['checked']}. Do not edit: the next run writes it anew.",
-        _summary(document["models"]),
+        _summary(document["models"], document["checked"]),
         "## Sources",
         "\n".join(f"- `{name}`: {text}" for name, text in document["sources"].items()),
         "## What the columns mean",
@@ -79,8 +76,10 @@ def report(document: dict[str, Any], models: list[Model], overlay: dict[str, Any
     return "\n\n".join(parts) + "\n"
 
 
-def _summary(rows: list[dict[str, Any]]) -> str:
-    since = sum(row["released"].removeprefix("by ") >= _SINCE for row in rows)
+def _summary(rows: list[dict[str, Any]], checked: str) -> str:
+    months = int(checked[:4]) * 12 + int(checked[5:7]) - 1 - 18
+    start = f"{months // 12}-{months % 12 + 1:02}{checked[7:]}"
+    since = sum(row["released"].removeprefix("by ") >= start for row in rows)
     vendors = {row["vendor"] for row in rows}
     return (
         f"`session_migrator/data/models.json` holds {len(rows)} models of {len(vendors)} vendors, "

@@ -41,7 +41,7 @@ VENDORS = (
     _vendor("xiaomi", r"mimo-", "xiaomi_mimo", "xiaomi"),
     _vendor("cohere", r"command|c4ai-|north-", "cohere_chat", "cohere"),
     _vendor("microsoft", r"phi-|mai-"),
-    _vendor("bytedance", r"doubao-|seed-", "volcengine"),
+    _vendor("bytedance", r"doubao-|seed-|ui-tars-", "volcengine"),
     _vendor("tencent", r"hy\d|hunyuan-", "tencent", "tencent-tokenhub"),
     _vendor("stepfun", r"step-", "stepfun-ai", "stepfun"),
     _vendor("meituan", r"longcat-", "longcat"),
@@ -62,6 +62,11 @@ VENDORS = (
     _vendor("liquid", r"lfm"),
     _vendor("kwaipilot", r"kat-"),
     _vendor("writer", r"palmyra-"),
+    _vendor("primeintellect", r"intellect-"),
+    _vendor("essentialai", r"rnj-"),
+    _vendor("deepcogito", r"cogito-"),
+    _vendor("swiss-ai", r"apertus-"),
+    _vendor("reka", r"reka-"),
     _vendor("morph", r"morph-v", "morph"),
 )  # fmt: skip
 
