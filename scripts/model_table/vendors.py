@@ -83,6 +83,7 @@ HOSTS: dict[str, tuple[str, ...]] = {
     ),
     "github-copilot": ("github-copilot", "github_copilot"),
     "chatgpt": ("chatgpt",),
+    "cursor": ("cursor",),
     "openrouter": ("openrouter",),
     "vercel": ("vercel", "vercel_ai_gateway"),
     "opencode": ("opencode",),
