@@ -59,7 +59,6 @@ class Facts(Value):
 _LONGEST_ID = 256  # the longest real ids are cloud resource names of about 150 characters
 _LONG_CONTEXT = re.compile(r"\[1m\]\s*$", re.I)
 
-
 # Cumulative: each step works on what the one before it left. First what is not the model's name: client marks, paths,
 # cloud forms, full dates, vendor names and word order, builds of the same weights.
 _FORMS: Steps = (
@@ -216,6 +215,12 @@ def stem(model: str) -> str:
     return list(_rewritten(_plain(model), _FORMS))[-1]
 
 
+def key(spelling: str) -> str:
+    """What ids are compared by: dots, underscores, ``p`` and dashes between digits are one: claude-opus-4.7, glm-4-6,
+    qwen3p8."""
+    return re.sub(r"(?<=\d)[._p](?=\d)", "-", spelling.lower())
+
+
 def _plain(model: str) -> str:
     plain = unicodedata.normalize("NFKC", model[:_LONGEST_ID]).lower()
     return "".join(c for c in plain if c.isprintable()).strip()
@@ -243,11 +248,6 @@ def _providers(model: str) -> Iterator[str]:
     for part in [*re.split(r"[/:]", plain)[:-1], *(name for name, form in forms if form.search(plain))]:
         if name := names.get(re.sub(r"[^a-z\d]", "", part)):
             yield name
-
-
-def key(spelling: str) -> str:
-    """Dots, underscores, ``p`` and dashes between digits are one: claude-opus-4.7, glm-4-6, qwen3p8."""
-    return re.sub(r"(?<=\d)[._p](?=\d)", "-", spelling.lower())
 
 
 def _family_window(name: str) -> Window | None:
