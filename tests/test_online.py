@@ -465,13 +465,14 @@ def test_without_the_option_and_a_key_no_socket_is_opened(
         raise AssertionError("a socket was opened")
 
     monkeypatch.setattr(socket, "socket", no_socket)
+    monkeypatch.setattr(socket, "getaddrinfo", no_socket)
     for case in CASES:
         decide(TALK, case.model)
     migrate(TALK, **here)
     setting(monkeypatch, ANTHROPIC_API_KEY=KEY)
     tools.handoff(str(LONG), "claude-code", "claude-opus-5", str(here["into"]), dry_run=True)
     with pytest.raises(AssertionError, match="a socket was opened"):
-        decide(TALK, "claude-opus-5", count_online=True)
+        online.count(TALK, "claude-opus-5")
 
 
 def test_without_a_key_what_speaks_http_is_not_even_loaded(project: Path) -> None:
