@@ -2,6 +2,7 @@
 
     ROOT/models.json             the user's: {"model id": {"context": N, "max_input": N, "max_output": N}}
     ROOT/cache/capacities.json   what each provider said, by its address, and when
+    ROOT/cache/failed/ID.json    when a provider could not be read
 
 ROOT is the store's. Limits are in tokens.
 """
@@ -25,7 +26,7 @@ from .model import Value
 from .providers import Provider
 from .storage import Store
 
-_FRESH = timedelta(days=1)
+_FRESH, _PAUSE = timedelta(days=1), timedelta(hours=1)
 _FORM = 1  # of the cache
 _LIMITS = ("context", "max_input", "max_output")
 _normal = lru_cache(maxsize=4096)(normalize)
@@ -45,6 +46,7 @@ class Capacities:
     def __init__(self, store: Store) -> None:
         self.users_file = store.root / "models.json"
         self._cache = store.root / "cache" / "capacities.json"
+        self._failed = store.root / "cache" / "failed"
 
     @cached_property
     def users(self) -> Mapping[str, Window]:
@@ -64,14 +66,21 @@ class Capacities:
 
     def current(self, provider: Provider) -> tuple[Reading | None, str | None]:
         """What is kept, read anew first where it is over a day old and the provider can be asked; and a warning where
-        that failed."""
+        that failed. A provider that failed is left alone for an hour: each attempt may take its time."""
         known = self.kept(provider)
-        if not provider.reachable or (known and _is_fresh(known)):
+        if not provider.reachable or (known and _is_younger(known.at, _FRESH)):
             return known, None
+        instead = f"those of {known.at[:16]}Z are used" if known else "they are left out"
+        failed = self._failed / f"{provider.id}.json"
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, ReadError):
+            last = json.loads(failed.read_text(encoding="utf-8"))
+            if last["key"] == _key(provider) and _is_younger(last["at"], _PAUSE):
+                return known, f"the windows of {provider.name} could not be read at {last['at'][:16]}Z; {instead}"
         try:
             return self.refresh(provider), None
         except MigrationError as error:
-            instead = f"those of {known.at[:16]}Z are used" if known else "they are left out"
+            with contextlib.suppress(MigrationError):
+                replace(failed, [json.dumps({"key": _key(provider), "at": timestamps.now()}).encode("ascii")])
             return known, f"the windows of {provider.name} could not be read anew: {error}; {instead}"
 
     def refresh(self, provider: Provider) -> Reading:
@@ -104,9 +113,8 @@ def _find(models: Mapping[str, Window], *spellings: str) -> Window | None:
     return None
 
 
-def _is_fresh(reading: Reading) -> bool:
-    age = datetime.now(UTC) - datetime.fromisoformat(reading.at)
-    return timedelta() <= age < _FRESH
+def _is_younger(at: str, most: timedelta) -> bool:
+    return timedelta() <= datetime.now(UTC) - datetime.fromisoformat(at) < most
 
 
 def _key(provider: Provider) -> str:

@@ -250,10 +250,19 @@ def test_a_failure_keeps_what_was_known_and_is_a_warning(
     assert "\n" not in warning
     assert KEY not in warning
     assert cache().read_bytes() == before
+    asked = len(asking.asked)
     done = migrate(LONG, to="claude-code", model=OPUS, into=project, home=tmp_path / "claude", dry_run=True)
-    assert warning in done.warnings
+    later = next(said for said in done.warnings if "Anthropic" in said)
+    assert later.startswith("the windows of Anthropic could not be read at 20")
+    assert at[:16] in later
     shown = run("decide", LONG, "--model", OPUS)
-    assert f"note: {warning}" in shown.stderr.splitlines()
+    assert f"note: {later}" in shown.stderr.splitlines()
+    assert len(asking.asked) == asked, "within an hour it is not asked again"
+    (failure,) = (cache().parent / "failed").iterdir()
+    old = json.loads(failure.read_text(encoding="utf-8")) | {"at": "2026-01-01T00:00:00.000Z"}
+    failure.write_text(json.dumps(old), encoding="utf-8")
+    inspect(None, model=OPUS)
+    assert len(asking.asked) > asked
     assert f"from live (Anthropic, read {at[:16]}Z)" in shown.stdout
 
 
