@@ -1,17 +1,23 @@
 """Real-client tests: ``@pytest.mark.client("codex")``. They run where the pinned clients are installed
 and a network namespace is permitted. Elsewhere they count as NOT RUN, told by the last line of the
-run; with SESSION_MIGRATOR_CLIENTS=required in the environment one that cannot run fails."""
+run; with SESSION_MIGRATOR_CLIENTS=required in the environment one that cannot run fails. With SESSION_MIGRATOR_RECORD
+a run of all of them that passes is written down (``scripts/compatibility.py``)."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter, defaultdict
 from pathlib import Path
 
+import compatibility
 import harness
 import pytest
+from kinds import VERSIONS
 
 pytest.register_assert_rewrite("going_on")
 _not_run: list[str] = []
+_clients: dict[str, list[str]] = {}
+_passed: dict[str, Counter[str]] = defaultdict(Counter)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -21,6 +27,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     names = [name for marker in item.iter_markers("client") for name in marker.args]
+    _clients[item.nodeid] = names
     reason = next(filter(None, map(harness.available, names)), None)
     if reason is None:
         return
@@ -28,6 +35,17 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if os.environ.get("SESSION_MIGRATOR_CLIENTS") == "required":
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.when == "call" and report.passed:
+        for client in _clients.get(report.nodeid, ()):
+            _passed[client][Path(report.nodeid.partition("::")[0]).stem] += 1
+
+
+def pytest_sessionfinish(exitstatus: int) -> None:
+    if exitstatus == 0 and not _not_run and os.environ.get("SESSION_MIGRATOR_RECORD"):
+        compatibility.OUTPUT.write_text(compatibility.document(VERSIONS, _passed), encoding="utf-8")
 
 
 def pytest_unconfigure() -> None:
