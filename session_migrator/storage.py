@@ -100,7 +100,7 @@ class Workspace:
             return
         make_folder(self.path)
         try:
-            lock = (self.path / ".lock").open("a+b")
+            lock = os.fdopen(os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o600), "r+b")
         except OSError as error:
             raise WriteError(f"cannot lock {self.path}: {error.strerror}", "check its permissions") from error
         with lock:

@@ -58,6 +58,13 @@ def test_the_same_migration_twice_is_done_once(tmp_path: Path, carry: Carry, to:
     assert contents(tmp_path / to) == before
 
 
+def test_everything_in_the_store_is_private(tmp_path: Path, carry: Carry) -> None:
+    carry(budget=5_000)
+    kept = [path for path in (tmp_path / "store").rglob("*") if path.is_file()]
+    assert {".lock", "workspace.json"} < {path.name for path in kept}
+    assert {path.stat().st_mode & 0o077 for path in kept} == {0}
+
+
 def test_again_makes_another_and_leaves_the_first(tmp_path: Path, carry: Carry) -> None:
     first, second = carry(), carry(again=True)
     assert first.migration != second.migration
