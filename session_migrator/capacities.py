@@ -20,7 +20,7 @@ from typing import Any, cast
 
 from . import providers, timestamps
 from .context_windows import Window, normalize
-from .errors import MigrationError, ReadError
+from .errors import MigrationError, ReadError, Unavailable
 from .files import replace
 from .model import Value
 from .providers import Provider
@@ -60,7 +60,7 @@ class Capacities:
 
     def kept(self, provider: Provider) -> Reading | None:
         """What a provider said last at the address it has now, however long ago."""
-        with contextlib.suppress(ReadError):
+        with contextlib.suppress(Unavailable):
             return self._readings.get(_key(provider))
         return None
 
@@ -72,7 +72,7 @@ class Capacities:
             return known, None
         instead = f"those of {known.at[:16]}Z are used" if known else "they are left out"
         failed = self._failed / f"{provider.id}.json"
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, ReadError):
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, Unavailable):
             last = json.loads(failed.read_text(encoding="utf-8"))
             if last["key"] == _key(provider) and _is_younger(last["at"], _PAUSE):
                 return known, f"the windows of {provider.name} could not be read at {last['at'][:16]}Z; {instead}"
@@ -84,7 +84,7 @@ class Capacities:
             return known, f"the windows of {provider.name} could not be read anew: {error}; {instead}"
 
     def refresh(self, provider: Provider) -> Reading:
-        """Ask a provider, and keep what it says. Raises ReadError, WriteError; then what was kept stays."""
+        """Ask a provider, and keep what it says. Raises Unavailable, WriteError; then what was kept stays."""
         reading = Reading(at=timestamps.now(), models=providers.fetch(provider))
         readings = {**_load(self._cache), _key(provider): reading}
         replace(self._cache, [_dump(readings)])

@@ -22,6 +22,8 @@ from .sequences import collect
 from .tokens import Count, Counter
 from .tokens.content import as_sent
 
+_PATIENCE = 20  # seconds for a count
+
 
 def decide(session: Session, target: Target, counter: Counter, ask: bool) -> tuple[Decision, list[str]]:
     """Whether a lowered session fits: by the counter, or (``ask``) by the vendor's count; and a warning where that
@@ -71,7 +73,7 @@ def _asked(vendor: _Vendor, key: str, model: str, session: Session) -> int:
         body = vendor.body(session, model)
     except FormatError:
         raise Unavailable("the session holds what is no JSON data") from None
-    answer = web.post(vendor.name, url, {header: before + key, **vendor.headers}, body)
+    answer = web.ask(vendor.name, url, {header: before + key, **vendor.headers}, body, patience=_PATIENCE)
     found = (as_object(answer) or {}).get(vendor.number)
     if not isinstance(found, int) or isinstance(found, bool) or found < 1:
         raise Unavailable(f"{vendor.name} did not answer with a number of tokens")

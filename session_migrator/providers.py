@@ -9,22 +9,17 @@ from __future__ import annotations
 import json
 import os
 import re
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from urllib.parse import quote, urlsplit
 
 from .context_windows import Window, family
-from .errors import ReadError
+from .errors import Unavailable
 
-if TYPE_CHECKING:
-    from urllib.request import Request
-
-# Of one request: seconds until it is given up, and bytes of its answer; seconds before the one retry; pages of a list.
-_TIME_LIMIT, _MOST_BYTES, _PAUSE, _MOST_PAGES = 10.0, 5_000_000, 1.0, 50
+_PATIENCE, _MOST_PAGES = 10, 50  # seconds for a page of a list; pages
 _LONGEST_ID = 256
 
 
@@ -100,7 +95,7 @@ def own_id(provider: Provider, model: str) -> str:
 
 def address(provider: Provider) -> str | None:
     """Where a provider is: scheme, host and folder, without anything secret. None where the environment must say it
-    and does not. Raises ReadError for what is no address of HTTP."""
+    and does not. Raises Unavailable for what is no address of HTTP."""
     given = _variable(provider.base_variables) or provider.base
     if given is None:
         return None
@@ -114,17 +109,17 @@ def address(provider: Provider) -> str | None:
     except ValueError:  # a port that is no number
         pass
     variable = next(name for name in provider.base_variables if os.environ.get(name, "").strip())
-    raise ReadError(f"{variable} holds no address", f"set {variable} to one, such as http://localhost:8000")
+    raise Unavailable(f"{variable} holds no address", f"set {variable} to one, such as http://localhost:8000")
 
 
 def fetch(provider: Provider) -> dict[str, Window]:
     """The windows of a provider's models by id, as it lists them now (source "live"). A model of which it gives none
-    is left out. Raises ReadError, in one line without the key."""
+    is left out. Raises Unavailable, in one line without the key."""
     base, key = address(provider), _variable(provider.keys)
     if base is None or provider.path is None or not provider.reachable:
-        raise ReadError(f"{provider.name} cannot be asked", f"set {' or '.join(provider.needed)}")
+        raise Unavailable(f"{provider.name} cannot be asked", f"set {' or '.join(provider.needed)}")
     if key and not (key.isascii() and key.isprintable()):
-        raise ReadError("the key holds characters that no header can carry", f"set {' or '.join(provider.keys)} anew")
+        raise Unavailable("the key holds characters that no header can carry", f"set {' or '.join(provider.keys)} anew")
     found: dict[str, Window] = {}
     for row in _rows(provider, base, key):
         name = row.get(provider.name_field)
@@ -194,7 +189,7 @@ def _rows(provider: Provider, base: str, key: str | None) -> Iterator[dict[str, 
         for row in _listed(provider, document):
             name = row.get(provider.name_field)
             if provider.detail:
-                more = _get(provider, _joined(base, provider.detail), key, json.dumps({"model": name}).encode())
+                more = _get(provider, _joined(base, provider.detail), key, {"model": name})
                 row = {**row, **(cast(dict[str, Any], more) if isinstance(more, dict) else {})}
             yield {**row, **beside.get(str(name), {})}
 
@@ -216,7 +211,7 @@ def _pages(provider: Provider, url: str, key: str | None) -> Iterator[Any]:
 def _listed(provider: Provider, document: Any) -> list[dict[str, Any]]:
     rows = next(_at(document, provider.list), None)
     if not isinstance(rows, list):
-        raise ReadError("the answer is no list of models", "check the address")
+        raise Unavailable("the answer is no list of models", "check the address")
     return [cast(dict[str, Any], row) for row in cast(list[Any], rows) if isinstance(row, dict)]
 
 
@@ -227,60 +222,13 @@ def _joined(base: str, path: str) -> str:
     return base.removesuffix(next((head for head in heads if base.endswith(head)), "")) + path
 
 
-def _get(provider: Provider, url: str, key: str | None, body: bytes | None = None, *, again: bool = True) -> Any:
-    """The document at an address, by POST where there is a body; asked for once more after a time-out, a 429 or a 5xx.
-    Raises ReadError."""
-    from http.client import HTTPException
-    from urllib.request import Request
+def _get(provider: Provider, url: str, key: str | None, body: Any = None) -> Any:
+    """The document at an address, by POST where there is a body. Raises Unavailable."""
+    from . import web  # what opens a connection is loaded where one is wanted
 
-    request = Request(url, data=body, headers={"User-Agent": "session-migrator", "Accept": "application/json"})
-    if body is not None:
-        request.add_header("Content-Type", "application/json")
-    for name, value in provider.headers.items():
-        if "{key}" not in value:
-            request.add_header(name, value)
-        elif key:  # and not in what follows a redirect
-            request.add_unredirected_header(name, value.replace("{key}", key))
-    try:
-        return json.loads(_body(request))
-    except (OSError, HTTPException, ValueError, RecursionError) as error:
-        reason, passing = _reason(error)
-    if passing and again:
-        time.sleep(_PAUSE)
-        return _get(provider, url, key, body, again=False)
-    raise ReadError(f"{reason} ({url.partition('?')[0]})", "try again later, or check the key and the address")
-
-
-def _body(request: Request) -> bytes:
-    from urllib.request import urlopen
-
-    until = time.monotonic() + _TIME_LIMIT
-    content = bytearray()
-    with urlopen(request, timeout=_TIME_LIMIT) as response:
-        while chunk := response.read1(65_536):
-            content += chunk
-            if len(content) > _MOST_BYTES:
-                raise ReadError(f"an answer of over {_MOST_BYTES:,} bytes", "check the address")
-            if time.monotonic() > until:
-                raise TimeoutError
-    return bytes(content)
-
-
-def _reason(error: Exception) -> tuple[str, bool]:
-    """Why a request failed, in words that are none of the server's and never the key; and whether it may pass."""
-    from http import HTTPStatus
-    from urllib.error import HTTPError, URLError
-
-    if isinstance(error, HTTPError):
-        error.close()
-        known = error.code in HTTPStatus.__members__.values()
-        phrase = f" {HTTPStatus(error.code).phrase}" if known else ""
-        return f"HTTP {error.code}{phrase}", error.code == 429 or error.code >= 500
-    cause = error.reason if isinstance(error, URLError) else error
-    if isinstance(cause, TimeoutError):
-        return f"no answer within {_TIME_LIMIT:.0f} s", True
-    if isinstance(cause, OSError):
-        return cause.strerror or "the connection broke", False
-    if isinstance(cause, (ValueError, RecursionError)):
-        return "the answer is no JSON", False
-    return "the connection broke", False
+    headers = {
+        name: value.replace("{key}", key or "")
+        for name, value in provider.headers.items()
+        if key or "{key}" not in value
+    }
+    return web.ask(url.partition("?")[0], url, headers, body, patience=_PATIENCE)

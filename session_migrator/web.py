@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Mapping
 from http import HTTPStatus
-from http.client import HTTPException
+from http.client import HTTPException, IncompleteRead
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import (
@@ -25,49 +25,59 @@ from . import __version__
 from .errors import FormatError, Unavailable
 from .jsondata import dumps, loads
 
-# Seconds: for an answer; before a second attempt, where the service names no time, and at most.
-_PATIENCE, _PAUSE, _LONGEST_PAUSE = 20, 1, 5
-_LONGEST_ANSWER = 1_000_000  # bytes
+_PAUSE, _LONGEST_PAUSE = 1, 5  # seconds before a second attempt: where the service names none, and at most
+_LONGEST_ANSWER = 5_000_000  # bytes
 
 
-def post(who: str, url: str, headers: Mapping[str, str], body: Any) -> Any:
-    """What the service answers to a body, both JSON data. TLS is verified, proxies are those of the environment. Asked
-    once more where it is busy, out of order or late, if it says no later than in five seconds.
+class _TooLong(Exception):
+    """More than anybody asked here has to say."""
 
-    Raises Unavailable, whose message begins with ``who`` and holds nothing of the URL, the headers, the body or the
-    answer.
+
+def ask(who: str, url: str, headers: Mapping[str, str], body: Any = None, *, patience: float) -> Any:
+    """What a service answers, JSON data: to a POST of the body, JSON data too, or to a GET where there is none. TLS is
+    verified, proxies are those of the environment. Asked once more where it is busy, out of order or late by
+    ``patience`` seconds, if it says no later than in five seconds.
+
+    Raises Unavailable, whose message begins with ``who`` and holds nothing else of the URL, the headers, the body or
+    the answer.
     """
     try:
-        data = dumps(body).encode("utf-8")
-        given = {"Content-Type": "application/json", "User-Agent": f"session-migrator/{__version__}", **headers}
-        return loads(_answer(Request(url, data, given)))
-    except FormatError:
-        raise Unavailable(f"{who} did not answer with JSON") from None
-    except OSError as error:
-        raise Unavailable(f"{who} {_what_happened(error)}") from None
-    except (HTTPException, ValueError):  # their messages quote the header or the URL
-        raise Unavailable(f"{who} cannot be asked: its key or its base URL is malformed") from None
+        data = None if body is None else dumps(body).encode("utf-8")
+        given = {"User-Agent": f"session-migrator/{__version__}", "Accept": "application/json", **headers}
+        if data is not None:
+            given["Content-Type"] = "application/json"
+        return loads(_answer(Request(url, data, given), patience))
+    except (FormatError, _TooLong, OSError, HTTPException, ValueError) as error:
+        happened = _what_happened(error, patience)
+    raise Unavailable(f"{who} {happened}")  # not from the error: its message may quote the key
 
 
-def _answer(request: Request) -> bytes:
+def _answer(request: Request, patience: float) -> bytes:
     """The answer, at the second attempt if the first one fails in a way that may pass."""
     try:
-        return _sent(request)
+        return _sent(request, patience)
     except OSError as error:
         pause = _pause(error)
         if pause is None:
             raise
         time.sleep(pause)
-        return _sent(request)
+        return _sent(request, patience)
 
 
-def _sent(request: Request) -> bytes:
+def _sent(request: Request, patience: float) -> bytes:
+    until, content = time.monotonic() + patience, bytearray()
     try:
-        with _opener().open(request, timeout=_PATIENCE) as response:
-            return response.read(_LONGEST_ANSWER)
+        with _opener().open(request, timeout=patience) as response:
+            while chunk := response.read1(65_536):
+                content += chunk
+                if len(content) > _LONGEST_ANSWER:
+                    raise _TooLong
+                if time.monotonic() > until:
+                    raise TimeoutError
     except HTTPError as error:
         error.close()
         raise
+    return bytes(content)
 
 
 def _opener() -> OpenerDirector:
@@ -91,13 +101,21 @@ def _pause(error: OSError) -> int | None:
     return seconds if seconds is not None and seconds <= _LONGEST_PAUSE else None
 
 
-def _what_happened(error: OSError) -> str:
+def _what_happened(error: Exception, patience: float) -> str:
     if isinstance(error, HTTPError):
         status = f"{error.code} {HTTPStatus(error.code).phrase}" if error.code in set(HTTPStatus) else str(error.code)
         return f"answered {status}" + (", and redirects are not followed" if 300 <= error.code < 400 else "")
+    if isinstance(error, FormatError):
+        return "did not answer with JSON"
+    if isinstance(error, _TooLong):
+        return f"answered with more than {_LONGEST_ANSWER:,} bytes"
+    if isinstance(error, IncompleteRead):
+        return "broke off in the middle of its answer"
+    if not isinstance(error, OSError):
+        return "cannot be asked: its key or its base URL is malformed"
     cause = _cause(error)
     if isinstance(cause, TimeoutError):
-        return f"did not answer within {_PATIENCE} seconds"
+        return f"did not answer within {patience:g} seconds"
     why = cause.strerror if isinstance(cause, OSError) else None
     return f"cannot be reached ({why or type(cause).__name__})"
 

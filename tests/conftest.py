@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 from stub_provider import Stub, serving
 
-from session_migrator import providers
+from session_migrator import providers, web
 
 CLIENT_VARIABLES = (
     "ANTHROPIC_MODEL", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_DISABLE_1M_CONTEXT", "CLAUDE_CODE_AUTO_COMPACT_WINDOW",
@@ -63,6 +63,6 @@ def project(tmp_path: Path) -> Path:
 @pytest.fixture
 def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stub]:
     """A server that stands for a provider; the one retry comes at once."""
-    monkeypatch.setattr(providers, "_PAUSE", 0.0)
+    monkeypatch.setattr(web, "_PAUSE", 0)
     with serving() as running:
         yield running

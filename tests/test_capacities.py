@@ -449,7 +449,7 @@ def test_refresh_tells_of_every_provider_what_it_gave_or_why_nothing(
     assert done.returncode == 0
     assert len(done.stdout.splitlines()) == len(providers())
     assert told["Anthropic"].split(None, 1)[1] == "1 models"
-    assert told["Groq"].split(None, 1)[1] == f"failed: HTTP 403 Forbidden ({asking.url}/openai/v1/models)"
+    assert told["Groq"].split(None, 1)[1] == f"failed: {asking.url}/openai/v1/models answered 403 Forbidden"
     assert told["OpenAI"].split(None, 1)[1] == "gives no windows"
     assert told["xAI"].split(None, 1)[1] == "no key (XAI_API_KEY is not set)"
     assert "no address (OLLAMA_HOST or OLLAMA_API_BASE is not set)" in told["Ollama"]

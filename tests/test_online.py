@@ -634,8 +634,8 @@ def test_the_pause_is_the_one_the_vendor_names_if_it_is_short(
 def test_a_vendor_that_is_late_is_asked_once_more_and_not_waited_for(
     stub: Stub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert web._PATIENCE == 20
-    monkeypatch.setattr(web, "_PATIENCE", 0.2)
+    assert online._PATIENCE == 20
+    monkeypatch.setattr(online, "_PATIENCE", 0.2)
     monkeypatch.setattr(web, "_PAUSE", 0)
     stub.will_answer({"input_tokens": 10})
     stub.delay = 0.6
