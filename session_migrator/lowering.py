@@ -33,6 +33,7 @@ from .tokens import images
 OPENER = "[The conversation before this point is not part of this session.]"
 SYSTEM_NOTE = "[System message of the source session]"
 ERROR_NOTE = "[error]"
+USER_NOTE = "[The user wrote:]"
 # Keys for what has no place of its own in the target's arguments.
 RAW_ARGUMENTS, TOOL_NAME = "_raw", "_tool"
 
@@ -82,7 +83,19 @@ def _fitting(messages: Iterable[Message], capabilities: Capabilities, losses: li
             message = replace(message, role="user", origin="summary")
             parts = (Text(text=SYSTEM_NOTE), *parts)
         if parts:
-            yield replace(message, parts=parts)
+            yield _unreserved(replace(message, parts=parts), capabilities, index, losses)
+
+
+def _unreserved(message: Message, capabilities: Capabilities, index: int, losses: list[Loss]) -> Message:
+    """A user's message that does not begin as what the target takes for something else."""
+    first = message.parts[0]
+    if message.role != "user" or not capabilities.reserved_start or not isinstance(first, Text):
+        return message
+    if not re.match(capabilities.reserved_start, first.text):
+        return message
+    detail = "a text of the user's that the target would take for a command has a line put before it"
+    losses.append(Loss(kind="role", severity="info", where=index, detail=detail))
+    return replace(message, parts=(replace(first, text=f"{USER_NOTE}\n{first.text}"), *message.parts[1:]))
 
 
 def _own_reasoning(message: Message, capabilities: Capabilities) -> bool:
@@ -106,8 +119,9 @@ def _fit(part: Part, capabilities: Capabilities, losses: list[Loss]) -> Iterator
         case ToolCall():
             yield _call(part, capabilities, losses)
         case ToolResult():
-            inner = (fitted for given in part.parts for fitted in _fit(given, capabilities, losses))
-            yield _flagged(replace(part, parts=tuple(inner)), capabilities)
+            inner = tuple(fitted for given in part.parts for fitted in _fit(given, capabilities, losses))
+            inner = _whole(inner) if capabilities.whole_results else inner
+            yield _flagged(replace(part, parts=inner), capabilities)
         case Image():
             yield _image(part, capabilities, losses)
         case File():
@@ -153,6 +167,13 @@ def _call(part: ToolCall, capabilities: Capabilities, losses: list[Loss]) -> Too
     return replace(part, name=name, arguments=arguments)
 
 
+def _whole(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """The texts of a result as one, before its images."""
+    words = "\n".join(part.text for part in parts if isinstance(part, Text))
+    others = (part for part in parts if not isinstance(part, Text))
+    return (*((Text(text=words),) if words else ()), *others)
+
+
 def _flagged(part: ToolResult, capabilities: Capabilities) -> ToolResult:
     """Where a result has no flag for failure, its text tells it, and nothing else does."""
     if capabilities.error_pattern is None:
@@ -178,6 +199,8 @@ def _image(part: Image, capabilities: Capabilities, losses: list[Loss]) -> Part:
             problem = "it is no PNG, JPEG, GIF or WebP image"
         elif size > _IMAGE_BYTES or max(pixels) > _IMAGE_SIDE:
             problem = f"it is too large ({pixels[0]} x {pixels[1]} pixels, {size:,} bytes)"
+        elif media_type not in capabilities.image_types:
+            problem = f"the target takes no {media_type}"
         else:
             return replace(part, media_type=media_type)
     losses.append(Loss(kind="image", detail=f"an image is not carried: {problem}"))

@@ -21,8 +21,10 @@ class Capabilities(Value):
     ``thinking``: ``native`` keeps reasoning signed by ``provider`` and turns other reasoning into
     text; ``text`` turns all into text; ``drop`` leaves it out. ``model``: where it is named, ``native`` keeps
     that model's own reasoning only. ``error_pattern`` is given where a
-    result has no flag for failure: what its text must match to be seen as one. ``id_pattern`` and
-    ``name_pattern`` are what call ids and tool names must match in full.
+    result has no flag for failure: what its text must match to be seen as one. ``whole_results``: a result holds one
+    text, and images behind it. ``reserved_start``: what the text of a user's message must not begin with, a pattern.
+    ``image_types``: what the target's model takes, where it takes images. ``id_pattern`` and ``name_pattern`` are what
+    call ids and tool names must match in full.
     """
 
     thinking: Literal["native", "text", "drop"]
@@ -33,6 +35,9 @@ class Capabilities(Value):
     first_role: Role | None = "user"
     object_arguments: bool = True
     error_pattern: str | None = None
+    whole_results: bool = False
+    reserved_start: str | None = None
+    image_types: tuple[str, ...] = ("image/png", "image/jpeg", "image/gif", "image/webp")
     id_pattern: str = r"[A-Za-z0-9_-]{1,64}"
     name_pattern: str = r"[A-Za-z0-9_-]{1,64}"
 
@@ -124,7 +129,7 @@ class AgentSpec:
     resume_arguments(id, model)    how the command goes on with a session, with a model where one is named
     resumes_recorded_model(recorded, wanted)   whether it would go on with the model that a session records, in the
                              place of the one it is wanted for
-    home_variable            the environment variable that names another home
+    home_variable            the environment variable that names another home, or the folder ``named_home`` of one
     model(home, folder, named)     the model the client would use (aliases resolved), and where that is said
     window(model, known, home)     as the client sees it, given what the table knows; None where both know nothing
     trigger(window, home, folder)  tokens at which it compacts by itself, None where it never does
@@ -153,10 +158,13 @@ class AgentSpec:
     mcp_servers: Callable[[Path, Path], tuple[str, ...]]
     longest_result: Callable[[Path], int | None]
     overhead: str
+    named_home: Callable[[Path], Path] = lambda home: home
 
     def resume_command(self, session_id: str, home: Path, folder: Path, model: str | None) -> str:
         """One shell line that goes on with a session from anywhere: in its folder, with its home where that is not
         the one the client would take, and with the model where one is named."""
-        variable = [] if home == self.locate(None) else [f"{self.home_variable}={shlex.quote(str(home))}"]
+        variable = (
+            [] if home == self.locate(None) else [f"{self.home_variable}={shlex.quote(str(self.named_home(home)))}"]
+        )
         command = shlex.join([self.program, *self.resume_arguments(session_id, model)])
         return f"cd {shlex.quote(str(folder))} && {' '.join([*variable, command])}"
