@@ -32,6 +32,7 @@ __all__ = [
 AGENTS: dict[str, str] = {
     "codex": "session_migrator.agents.codex",
     "claude-code": "session_migrator.agents.claude_code",
+    "gemini": "session_migrator.agents.gemini",
 }
 MEMORIES: dict[str, str] = {
     **AGENTS,
