@@ -32,9 +32,18 @@ Mutation = Callable[[st.DrawFn, Lines], Lines]
 
 CODEX_FILES = sorted((FIXTURES / "codex").rglob("rollout-*.jsonl"))
 CLAUDE_FILES = sorted(path for path in (FIXTURES / "claude-code").rglob("*.jsonl") if path.stat().st_size > 1000)
-SOURCES = [*CODEX_FILES, FIXTURES / "codex" / "exec-json-0.171.0.jsonl", *CLAUDE_FILES, LONG]
+LISTED = {
+    spec.id: sorted(
+        Path(str(info.path)) for home in (FIXTURES / spec.id).iterdir() if home.is_dir() for info in spec.list(home)
+    )
+    for spec in agents.all_agents()
+}
+"""The recorded sessions of each agent."""
+SOURCES = list(dict.fromkeys([
+    *CODEX_FILES, FIXTURES / "codex" / "exec-json-0.171.0.jsonl", *CLAUDE_FILES,
+    *(path for files in LISTED.values() for path in files), LONG,
+]))  # fmt: skip
 WRITABLE = [spec for spec in agents.all_agents() if spec.write]
-MODELS = {"codex": "gpt-5.5", "claude-code": "claude-opus-5-5"}
 
 
 # --- mutations

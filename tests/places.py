@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -10,6 +11,9 @@ FIXTURES = ROOT / "tests" / "fixtures"
 EXAMPLES = ROOT / "examples" / "codex-home"
 LONG = next(EXAMPLES.rglob("rollout-*T18-13-15-*.jsonl"))
 """The recorded session of the examples: about 15,000 tokens, with parallel calls, errors and an image."""
+PINS: dict[str, dict[str, str]] = tomllib.loads((ROOT / "tests" / "clients" / "versions.toml").read_text("utf-8"))
+MODELS = {name: pin["model"] for name, pin in PINS.items() if pin.get("agent") == name}
+"""A model of each agent: the one that its newest client is tested with."""
 
 
 def environment(**more: str) -> dict[str, str]:

@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from places import LONG, environment
+from places import LONG, MODELS, environment
 
 from session_migrator import Store, from_messages, list_sessions, migrate, migrations, read_session
 from session_migrator.agents.codex import writer as codex_writer
 from session_migrator.errors import NotFound, Refused, WriteError
 from session_migrator.migration import Migration
 
-MODELS = {"codex": "gpt-5.5", "claude-code": "claude-opus-5-5"}
 each_target = pytest.mark.parametrize("to", MODELS)
 Carry = Callable[..., Migration]
 

@@ -17,6 +17,7 @@ from mutations import (
     CLAUDE_FILES,
     CODEX_FILES,
     FIXED,
+    LISTED,
     SOURCES,
     Lines,
     all_text,
@@ -64,6 +65,8 @@ KEYS = {
     "git", "source", "tool_use_id", "summary", "isCompactSummary", "isMeta", "subtype", "session_id", "num_turns",
     "logicalParentUuid", "end_byte_offset", "image_url", "data", "internal_chat_message_metadata_passthrough", "url",
     "content_item_kinds", "is_error", "thinking", "signature", "name", "metadata", "exit_code", "customTitle",
+    "sessionId", "projectHash", "startTime", "lastUpdated", "kind", "$set", "messages", "toolCalls", "args", "result",
+    "functionCall", "functionResponse", "response", "thoughts", "subject", "inlineData", "mimeType",
 }  # fmt: skip
 
 
@@ -111,6 +114,7 @@ def test_a_damaged_file_in_a_home_never_hides_the_others(file: tuple[str, bytes]
         for home, place, whole in (
             ("codex", "sessions/rollout-{}.jsonl", CODEX_FILES[0]),
             ("claude-code", "projects/-p/{}.jsonl", CLAUDE_FILES[0]),
+            ("gemini", ".gemini/tmp/p/chats/session-{}.jsonl", LISTED["gemini"][-1]),
         ):
             for name, content in (("damaged", data), ("whole", whole.read_bytes())):
                 path = folder / home / place.format(name)

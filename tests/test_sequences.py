@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from places import FIXTURES, LONG, ROOT
+from places import FIXTURES, LONG, MODELS, ROOT
 
 from session_migrator import migrate, read_session, sequences
 from session_migrator.comparison import comparable
@@ -67,10 +67,10 @@ def test_a_long_session_reads_as_a_short_one(path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.usefixtures("on_disk")
-@pytest.mark.parametrize("to", ["codex", "claude-code"])
+@pytest.mark.parametrize("to", MODELS)
 @pytest.mark.parametrize("budget", [None, 3_000])
 def test_a_long_session_goes_over_as_a_short_one(tmp_path: Path, project: Path, to: str, budget: int | None) -> None:
-    model = {"codex": "gpt-5.5", "claude-code": "claude-opus-5-5"}[to]
+    model = MODELS[to]
     done = migrate(LONG, to, model, into=project, home=tmp_path / to, budget=budget)
     back = read_session(Path(done.target["paths"][0]))
     sequences.LIMIT = 1 << 30

@@ -12,14 +12,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from places import MODELS
+
 from session_migrator import Message, Session, migrate, read_session
 from session_migrator.migration import Migration
 from session_migrator.model import Part, Text, Thinking, ToolCall, ToolResult
 
 CASES = Path(__file__).parent
 ROOT = CASES.parents[1]
-MODEL = "claude-opus-5-5"
-MODELS = {"claude-code": MODEL, "codex": "gpt-5.5"}
+MODEL = MODELS["claude-code"]
 
 
 def case(number: str, name: str = "*.jsonl") -> Path:

@@ -81,5 +81,5 @@ KIND = Kind(
     argument="command",
     own=OWN,
     between="\n",
-    at_the_end=[("assistant", "text", "No response requested.", None)],
+    at_the_end=dict.fromkeys(("user", "tool"), [("assistant", "text", "No response requested.", None)]),
 )

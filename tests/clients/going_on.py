@@ -110,8 +110,7 @@ def _sent(messages: Sequence[Message], habits: Kind) -> Iterator[Item]:
         if following and message.role == following.role == "user" and items[-1][1] == "text":
             items[-1] = ("user", "text", items[-1][2] + habits.between, None)
         yield from items
-    if messages[-1].role != "assistant":
-        yield from habits.at_the_end
+    yield from habits.at_the_end.get(messages[-1].role, ())
 
 
 def _items(role: str, part: Any, call_id: str | None) -> Iterator[Item]:
@@ -139,7 +138,7 @@ def go_on(place: Place, carried: Carried) -> dict[str, Any]:
     command = [*(part.format(model=carried.model) for part in habits.resume), carried.session_id]
     size_before = carried.path.stat().st_size
     usage = {"usage": {"input": carried.forecast(PROMPT), "output": 20}}  # clients compact by what they are told here
-    call = {"tools": [{"name": habits.tool, "arguments": {habits.argument: "echo done-$((40 + 2))"}}], **usage}
+    call = {"tools": [{"name": habits.tool, "arguments": {habits.argument: "printf 'done-%d' 0x2A"}}], **usage}
     turns = ((PROMPT, [call, {"text": "step done", **usage}]), (NEXT, [{"text": "all done", **usage}]))
     runs = [
         harness.run_client(place.client, [*command, prompt], script=script, model=carried.model, **place.where)
@@ -153,6 +152,8 @@ def go_on(place: Place, carried: Carried) -> dict[str, Any]:
     items = harness.conversation(place.client, harness.main_requests(place.client, runs[1].requests)[0])
     assert items[: len(history)] == history
     turn = items[len(history) :]
+    if habits.repeat:
+        turn = [item for before, item in zip([None, *turn], turn, strict=False) if item != before]
     kinds = [("user", "text"), ("assistant", "call"), ("tool", "result"), ("assistant", "text"), ("user", "text")]
     assert [(role, kind) for role, kind, _, _ in turn] == kinds
     assert [turn[0][2], turn[3][2], turn[4][2]] == [PROMPT, "step done", NEXT]
@@ -160,19 +161,22 @@ def go_on(place: Place, carried: Carried) -> dict[str, Any]:
     assert turn[1][3] == turn[2][3]
 
     assert carried.path.stat().st_size > size_before
-    assert first["body"]["model"] == carried.model
+    assert harness.model_of(first) == carried.model
     if place.client in NEWEST:  # what a client adds was measured with the newest
         assert size(first["body"], carried.model) <= carried.forecast(PROMPT)
     return first["body"]
 
 
+# Where a request has its system prompt and its conversation, in any of the protocols.
+_HOLD_TEXT = ("system", "instructions", "systemInstruction", "messages", "input", "contents")
+_SAY = ("text", "content", "parts", "name", "input", "arguments", "output", "thinking")
+_TOOLS = ("functionCall", "functionResponse")
+
+
 def size(body: dict[str, Any], model: str) -> int:
     """The upper end of the count of everything in a request."""
     tools = [json.dumps(tool, ensure_ascii=False, separators=(",", ":")) for tool in harness.offered_tools(body)]
-    texts = [
-        *_texts(body.get("system") or body.get("instructions") or ""),
-        *_texts(body.get("messages") or body["input"]),
-    ]
+    texts = [text for key in _HOLD_TEXT for text in _texts(body.get(key))]
     return tokens.counter(model).text("\n".join([*texts, *tools])).high
 
 
@@ -184,6 +188,6 @@ def _texts(value: Any) -> Iterator[str]:
         for item in value:
             yield from _texts(item)
     elif isinstance(value, dict) and value.get("type") not in ("image", "input_image"):
-        for key in ("text", "content", "name", "input", "arguments", "output", "thinking"):
+        for key in (*_SAY, *_TOOLS):
             found = value.get(key)
             yield from [json.dumps(found, ensure_ascii=False)] if isinstance(found, dict) else _texts(found)

@@ -2,7 +2,7 @@
 
 Every run has a network namespace of its own with nothing but loopback, a HOME the caller names, an
 environment with fake keys only, and no standard input. ``config_dir`` puts a client's files into a
-folder of that name (``CODEX_HOME``, ``CLAUDE_CONFIG_DIR``) instead of ``~/.codex`` or ``~/.claude``.
+folder of that name (``CODEX_HOME``, ``CLAUDE_CONFIG_DIR``, ...) instead of ``~/.codex`` or ``~/.claude``.
 A client is named as in ``versions.toml``: the newest one as its agent, an older one as "codex-older".
 """
 
@@ -283,11 +283,18 @@ def main_requests(client: str, requests: Sequence[Request], prompt: str | None =
     it as the last text of the user. The first one of a resumed run shows what was taken over."""
     found: list[Request] = []
     for request in requests:
-        if request["path"].split("?")[0] == kind_of(client).path and offered_tools(request["body"]):
+        path = request["path"].split("?")[0]
+        if re.fullmatch(kind_of(client).path, path) and offered_tools(request["body"]):
             said = [value for role, kind, value, _ in conversation(client, request) if (role, kind) == ("user", "text")]
             if prompt is None or said[-1:] == [prompt]:
                 found.append(request)
     return found
+
+
+def model_of(request: Request) -> str:
+    """The model a recorded request asks for: in its body, or (Gemini) in its path."""
+    named = re.search("/models/([^:]+):", request["path"])
+    return named[1] if named else request["body"]["model"]
 
 
 def conversation(client: str, request: Request) -> list[Item]:

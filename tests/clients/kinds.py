@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -44,7 +44,7 @@ class Kind:
 
     environment(config_dir)   the variables they need besides the common ones
     configure(setup)          writes the settings that point a client at the stub and trust the project
-    path                      of the requests that carry the conversation
+    path                      of the requests that carry the conversation, a pattern
     items(body)               the conversation in such a request, what the client itself put in left out
     listed(setup)             what the client lists for the project, as text to search
     resume                    the arguments before a session's id ({model} stands for the model)
@@ -53,7 +53,9 @@ class Kind:
                               text, it cannot be told from theirs)
     failed                    what a failed result begins with where no flag says that it failed
     between                   what they put between two messages of the user's
-    at_the_end                what they add to a session that does not end with the model's words
+    repeat                    whether they send the results of their own earlier turns twice
+    at_the_end                what they add to a session that does not end with the model's words, by the role of
+                              its last message
     """
 
     environment: Callable[[Path | None], dict[str, str]]
@@ -67,7 +69,8 @@ class Kind:
     own: tuple[str, ...]
     failed: str = ""
     between: str = ""
-    at_the_end: Sequence[Item] = ()
+    repeat: bool = False
+    at_the_end: Mapping[str, Sequence[Item]] = field(default_factory=dict[str, Sequence[Item]])
 
 
 def agent_of(client: str) -> str:

@@ -1,8 +1,8 @@
 """A stub LLM that runs a client: ``python stub.py --port N --script S --record R -- COMMAND ...``.
 
-It answers OpenAI Responses (POST /v1/responses) and Anthropic Messages (POST /v1/messages) as
-server-sent events on the loopback address, from the steps of a script; it starts COMMAND once it
-listens, ends with it and returns its exit code. Standard library only: it runs inside the client's
+It answers OpenAI Responses (POST /v1/responses), Anthropic Messages (POST /v1/messages) and Gemini
+(POST .../models/M:streamGenerateContent) as server-sent events on the loopback address, from the steps of a
+script; it starts COMMAND once it listens, ends with it and returns its exit code. Standard library only: it runs inside the client's
 network namespace.
 
 Script: a JSON list of steps, each used once; a request gets the first unused one that fits. Keys,
@@ -35,7 +35,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-SECRET_HEADERS = {"authorization", "x-api-key", "cookie"}
+SECRET_HEADERS = {"authorization", "x-api-key", "x-goog-api-key", "cookie"}
 Event = tuple[str, dict[str, Any]]
 
 
@@ -85,16 +85,40 @@ class Handler(BaseHTTPRequestHandler):
         path = self.path.split("?")[0]
         if path.endswith("/count_tokens"):
             self.reply_json(200, {"input_tokens": len(raw) // 4})
+        elif path.endswith(":countTokens"):
+            self.reply_json(200, {"totalTokens": len(raw) // 4})
+        elif path.endswith((":streamGenerateContent", ":generateContent")):
+            self.generate(raw, body, path.endswith(":streamGenerateContent"))
         elif path.endswith(("/responses", "/messages")):
             self.answer(raw, body, responses_events if path.endswith("/responses") else messages_events)
         else:
             self.reply_json(200, {})
 
-    def answer(self, raw: bytes, body: dict[str, Any], events: Any) -> None:
+    def next_step(self, body: dict[str, Any]) -> dict[str, Any] | None:
+        """The step that answers a request, None where that is an error over HTTP, which is sent."""
         step = self.server.step(body)
         error = step.get("error", {})
-        if "status" in error:
-            self.reply_json(error["status"], error["body"], error.get("headers", {}))
+        if "status" not in error:
+            return step
+        self.reply_json(error["status"], error["body"], error.get("headers", {}))
+        return None
+
+    def generate(self, raw: bytes, body: dict[str, Any], streamed: bool) -> None:
+        """One chunk of Gemini's, as an event or alone."""
+        step = self.next_step(body)
+        if step is None:
+            return
+        usage = {"input": len(raw) // 4, "output": len(json.dumps(step)) // 4, **step.get("usage", {})}
+        chunk = gemini_chunk(step, usage)
+        if streamed:
+            event = f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n"
+            self.reply(200, event.encode(), {"content-type": "text/event-stream"})
+        else:
+            self.reply_json(200, chunk)
+
+    def answer(self, raw: bytes, body: dict[str, Any], events: Any) -> None:
+        step = self.next_step(body)
+        if step is None:
             return
         usage = {"input": len(raw) // 4, "output": len(json.dumps(step)) // 4, **step.get("usage", {})}
         # Ids that differ from request to request, over every run of one session: a digest of the request.
@@ -135,20 +159,22 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def offered_tools(body: dict[str, Any]) -> list[dict[str, Any]]:
-    """The tools a request offers the model; Codex puts them into an input item for its newest models."""
+    """The tools a request offers the model; Codex puts them into an input item for its newest models, Gemini into
+    groups."""
     items = body.get("input") or []
     extra = [tool for item in items if item.get("type") == "additional_tools" for tool in item["tools"]]
-    return [*(body.get("tools") or ()), *extra]
+    groups = [tool.get("functionDeclarations", [tool]) for tool in body.get("tools") or ()]
+    return [*(tool for group in groups for tool in group), *extra]
 
 
 def last_text(body: dict[str, Any]) -> str:
-    """The text of the last item that came from the user or a tool, in either protocol."""
-    for item in reversed(body.get("input") or body.get("messages") or []):
+    """The text of the last item that came from the user or a tool, in any of the protocols."""
+    for item in reversed(body.get("input") or body.get("messages") or body.get("contents") or []):
         if item.get("role") == "user" or str(item.get("type", "")).endswith("_output"):
-            content = item.get("content", item.get("output", ""))
+            content = item.get("content", item.get("output", item.get("parts", "")))
             if isinstance(content, str):
                 return content
-            texts = [block.get("text", block.get("content", "")) for block in content]
+            texts = [block.get("text", block.get("content", block.get("functionResponse", ""))) for block in content]
             return "\n".join(text if isinstance(text, str) else json.dumps(text) for text in texts)
     return ""
 
@@ -219,6 +245,22 @@ def messages_events(step: dict[str, Any], usage: dict[str, int], tag: str, model
     end = {"delta": {"stop_reason": reason, "stop_sequence": None}, "usage": {"output_tokens": usage["output"]}}
     yield "message_delta", end
     yield "message_stop", {}
+
+
+def gemini_chunk(step: dict[str, Any], usage: dict[str, int]) -> dict[str, Any]:
+    """A whole answer of Gemini's, as one step tells it."""
+    parts: list[dict[str, Any]] = []
+    if "reasoning" in step:
+        parts.append({"text": step["reasoning"], "thought": True})
+    if "text" in step:
+        parts.append({"text": step["text"]})
+    for tool in step.get("tools", []):
+        parts.append({"functionCall": {"name": tool["name"], "args": tool["arguments"]}})
+    counts = {"promptTokenCount": usage["input"], "candidatesTokenCount": usage["output"]}
+    return {
+        "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}],
+        "usageMetadata": counts | {"totalTokenCount": usage["input"] + usage["output"]},
+    }
 
 
 def main() -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ... import timestamps
-from ...files import write_new
+from ...files import is_file, remove_empty, write_new
 from ...model import (
     Compaction,
     File,
@@ -21,6 +21,8 @@ from ...model import (
     ToolCall,
     ToolResult,
     Unknown,
+    goal,
+    headline,
 )
 from ..jsonl import Record, dump
 from ..spec import Written
@@ -29,16 +31,24 @@ from .messages import PROVIDER, SIGNATURE
 
 
 def write(session: Session, home: Path, folder: Path) -> Written:
-    """Write a lowered session as a new one of the project in ``folder``. Raises WriteError, Refused.
-
-    The client makes the marks and the entry of projects.json that belong to the folder by itself.
+    """Write a lowered session as a new one of the project in ``folder``, and the mark that its folder in the home is
+    this project's, if there is none: another project of the name would take it. Raises WriteError, Refused.
     """
     session_id, now = str(uuid.uuid4()), timestamps.now()
     name = f"session-{now[:16].replace(':', '-')}-{session_id[:8]}.jsonl"
-    path = home / "tmp" / client.slug_of(home, folder) / "chats" / name
-    project = client.project_hash(os.path.realpath(folder))
-    folders = write_new(path, map(dump, records(session, session_id, project, now)))
-    return Written(session_id=session_id, paths=(str(path),), folders=folders)
+    project = os.path.realpath(folder)
+    place = home / "tmp" / client.slug_of(home, folder)
+    path, marker = place / "chats" / name, place / client.MARKER
+    folders = write_new(path, map(dump, records(session, session_id, client.project_hash(project), now)))
+    if is_file(marker):
+        return Written(session_id=session_id, paths=(str(path),), folders=folders)
+    try:
+        write_new(marker, [os.fsencode(project)])
+    except BaseException:
+        path.unlink()
+        remove_empty(folders)
+        raise
+    return Written(session_id=session_id, paths=(str(path), str(marker)), folders=folders)
 
 
 def records(session: Session, session_id: str, project: str, now: str) -> Iterator[Record]:
@@ -49,8 +59,9 @@ def records(session: Session, session_id: str, project: str, now: str) -> Iterat
     sends those twice from the second resume on (0.61).
     """
     yield {"sessionId": session_id, "projectHash": project, "startTime": now, "lastUpdated": now, "kind": "main"}
-    if session.title:
-        yield {"$set": {"summary": session.title}}
+    title = session.title or headline(goal(session.messages))
+    if title:  # else the client asks its model for one when it starts (0.61)
+        yield {"$set": {"summary": title}}
     names: dict[str, str] = {}
     for index, message in enumerate(session.messages):
         names |= {call.id: call.name for call in message.calls}
