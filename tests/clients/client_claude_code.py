@@ -70,6 +70,7 @@ def listed(setup: Setup) -> str:
     return harness.interact(setup.client, ["--resume"], [(shown, "")], lines=400, **where)[0]
 
 
+_NO_RESPONSE = ("assistant", "text", "No response requested.", None)
 KIND = Kind(
     environment=environment,
     configure=configure,
@@ -81,5 +82,5 @@ KIND = Kind(
     argument="command",
     own=OWN,
     between="\n",
-    at_the_end=dict.fromkeys(("user", "tool"), [("assistant", "text", "No response requested.", None)]),
+    at_the_end={"user": [_NO_RESPONSE], "tool": [_NO_RESPONSE]},
 )

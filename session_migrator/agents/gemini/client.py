@@ -175,7 +175,8 @@ def mcp_servers(home: Path, folder: Path) -> tuple[str, ...]:
 def _context_names(home: Path, folder: Path) -> list[str]:
     for path in _settings(home, folder):
         given = _within(_read(path), "context").get("fileName")
-        names = [name for name in (given if isinstance(given, list) else [given]) if isinstance(name, str) and name]
+        several = cast(list[Any], given) if isinstance(given, list) else [given]
+        names = [name for name in several if isinstance(name, str) and name]
         if names:
             return names
     return ["GEMINI.md"]

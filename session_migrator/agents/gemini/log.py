@@ -26,11 +26,11 @@ class Place(NamedTuple):
 
     offset: int
     length: int
-    index: int | None = None
+    number: int | None = None
 
     def message(self, record: Record) -> Record:
         """The message out of its line."""
-        return record if self.index is None else table(rows(messages_of(record))[self.index])
+        return record if self.number is None else table(rows(messages_of(record))[self.number])
 
 
 @dataclass(slots=True)
@@ -85,9 +85,9 @@ class Log:
             self._snapshots.add(message["id"])
 
     def _fill(self, messages: list[Any], place: Place) -> None:
-        for index, message in enumerate(messages):
+        for number, message in enumerate(messages):
             if isinstance(table(message).get("id"), str):
-                self._put(message, place._replace(index=index))
+                self._put(message, place._replace(number=number))
 
     def _replace(self, messages: list[Any], place: Place) -> None:
         """All messages at once: a resume, or a compression, which keeps the last ones under other ids."""
@@ -125,10 +125,10 @@ def messages_of(record: Record) -> Any:
 
 def parts_of(content: Any) -> Iterator[Record]:
     """The parts of a content, which may be one text, one part, or a list of both."""
-    for part in content if isinstance(content, list) else [content]:
+    for part in rows(content) or [content]:
         if isinstance(part, str):
             yield {"text": part}
-        elif isinstance(part, dict):
+        elif table(part):
             yield part
 
 

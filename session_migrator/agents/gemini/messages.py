@@ -11,7 +11,6 @@ from typing import Any
 from ... import timestamps
 from ...losses import Loss
 from ...model import (
-    Compaction,
     File,
     Image,
     Message,
@@ -24,7 +23,7 @@ from ...model import (
     Unknown,
 )
 from ...toolnames import tool_kind
-from ..drafts import Draft, Drafts
+from ..drafts import Draft, Drafts, by_origin
 from ..jsonl import Record, rows, table, text
 from .log import SNAPSHOT, parts_of, words_of
 
@@ -104,10 +103,9 @@ def _user(drafts: Drafts, tools: _Tools, record: Record) -> None:
     """A message in the user's place: results of tools, and words of the human, of the client or of a compression."""
     parts = list(_parts(record.get("content"), tools))
     _answered(drafts, tools, parts, record)
-    said = [part for part in parts if not isinstance(part, ToolResult)]
     origin = _origin(words_of(record.get("content")))
-    if origin == "summary":
-        said = [Compaction(summary=part.text) if isinstance(part, Text) else part for part in said]
+    told: list[tuple[Origin | None, Part]] = [(origin, part) for part in parts if not isinstance(part, ToolResult)]
+    said = [part for _, run in by_origin(told) for part in run]
     drafts.add(Draft(role="user", parts=said, origin=origin, **_about(record)))
 
 

@@ -39,17 +39,12 @@ def read(path: Path) -> Reading:
     The first pass finds out which messages are there in the end and where they lie; the second reads those.
     """
     log = Log()
-    if _DOCUMENT.match(head(path, HEAD_BYTES)):
-        document = _document(path, log.losses)
-        log.take(Line(1, document))
-        opened = contextlib.nullcontext(lambda place: place.message(document))
-    else:
-        for line in lines(path):
-            log.take(line)
-        opened = _loader(path)
+    document = _document(path, log.losses) if _DOCUMENT.match(head(path, HEAD_BYTES)) else None
+    for line in lines(path) if document is None else [Line(1, document)]:
+        log.take(line)
     if not log.known:
         raise FormatError(f"{path} is no Gemini CLI session", "name a file of ~/.gemini/tmp/<project>/chats")
-    with opened as load:
+    with _loader(path, document) as load:
         messages = conversation(map(load, log.live.values()), log.losses)
         before = conversation(map(load, log.earlier), [])
     earlier = [message for message in before if message.origin not in ("injected", "summary")]
@@ -82,10 +77,11 @@ def _session(path: Path, facts: Record, messages: Sequence[Message], earlier: Se
 
 
 @contextlib.contextmanager
-def _loader(path: Path) -> Generator[Callable[[Place], Record]]:
-    """A function that reads again the message at a place; the messages of one line follow each other."""
+def _loader(path: Path, document: Record | None) -> Generator[Callable[[Place], Record]]:
+    """A function that gives the message at a place, of a document or read again; the messages of one line follow
+    each other."""
     with records_of(path) as load_line:
-        last: tuple[int, Record] = (-1, {})
+        last: tuple[int, Record] = (0, document) if document is not None else (-1, {})
 
         def load(place: Place) -> Record:
             nonlocal last
