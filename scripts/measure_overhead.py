@@ -1,11 +1,11 @@
-"""Measure what each client adds to a request before the first user message: ``python scripts/measure_overhead.py``.
+"""Measure what each client adds to a request before the first user message.
 
-Each pinned client starts and resumes a session in a scratch project, as a command and in its terminal,
-once with every model it knows and once with a model it does not. From the request the stub recorded,
-everything but the conversation is counted: the tools as compact JSON, the system prompt and the injected
-messages as text. Two things make it an upper bound for any project: the path is long, and the git status,
-which Claude Code puts in, is at the length where the client cuts it. Instruction files (AGENTS.md,
-CLAUDE.md) are not in it: there are none. The greatest figure of each kind of run goes to
+``python scripts/measure_overhead.py [CLIENT ...]``: each pinned client starts and resumes a session in a scratch
+project, as a command and in its terminal, once with every model it knows and once with a model it does not. From the
+request the stub recorded, everything but the conversation is counted: the tools as compact JSON, the system prompt and
+the injected messages as text. Two things make it an upper bound for any project: the path is long, and the git status
+(Claude Code) and the list of files (Gemini CLI) are at the length where the client cuts them. Instruction files
+(AGENTS.md, CLAUDE.md) are not in it: there are none. The greatest figure of each kind of run goes to
 ``session_migrator/data/overhead.json``; framing tokens between messages are not in it.
 """
 
@@ -22,22 +22,13 @@ from typing import Any
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / name) for name in (".", "tests/clients")]
 
 import harness
-from kinds import kind_of
+from kinds import agent_of, arguments, kind_of
 
 from session_migrator.tokens import bpe
 
 OUTPUT = Path(__file__).resolve().parents[1] / "session_migrator" / "data" / "overhead.json"
 UNLISTED = "a-model-the-client-does-not-know"
-# The ids of Claude Code's own catalogue that lead to different prompts or are current.
-CLAUDE_MODELS = (
-    *("claude-opus-5-5", "claude-opus-5", "claude-opus-4-8", "claude-opus-4-7", "claude-opus-4-6", "claude-opus-4-5"),
-    *("claude-sonnet-5-5", "claude-sonnet-5", "claude-sonnet-4-6", "claude-sonnet-4-5"),
-    *("claude-haiku-5-5", "claude-haiku-4-5", "claude-fable-5-2"),
-)
-COMMANDS = {
-    "codex": {"command": (["exec"], ["exec", "resume", "--last"]), "terminal": ([], ["resume", "--last"])},
-    "claude-code": {"command": (["-p"], ["-p", "--continue"]), "terminal": ([], ["--continue"])},
-}
+MODES = ("command", "terminal")
 Figures = dict[str, int]
 
 
@@ -45,35 +36,21 @@ def added(client: str, body: dict[str, Any]) -> Iterator[str]:
     """The texts of a request that are not its conversation."""
     for tool in harness.offered_tools(body):
         yield json.dumps(tool, ensure_ascii=False, separators=(",", ":"))
-    if client == "codex":
-        yield body.get("instructions", "")
-        for message in body["input"]:
-            for part in message.get("content") or ():
-                text = part.get("text", "")
-                if message["role"] == "developer" or text.startswith(kind_of(client).own):
-                    yield text
-        return
-    for block in body["system"]:
-        yield block["text"]
-    for message in body["messages"]:
-        parts = message["content"]
-        for text in [parts] if isinstance(parts, str) else [part.get("text", "") for part in parts]:
-            if message["role"] == "system" or text.startswith(kind_of(client).own):
-                yield text
+    yield from kind_of(client).added(body)
 
 
 def run(client: str, mode: str, model: str, turn: int, home: Path, project: Path) -> Figures:
     """The figures of the first request of one turn: turn 0 starts a session, turn 1 resumes it."""
     prompt, answer = f"prompt-{turn}", f"answer-{turn}"
-    args = [*COMMANDS[client][mode][turn], *(["--model", model] if client == "claude-code" else []), prompt]
+    kind = kind_of(client)
+    parts = (kind.start, kind.again) if mode == "command" else kind.terminal
+    args = [*arguments(parts[turn], model=model), prompt]
     where: dict[str, Any] = {"home": home, "cwd": project, "model": model}
     script = [{"match": prompt, "text": answer}]
     if mode == "command":
         requests = harness.run_client(client, args, script=script, **where).requests
     else:
-        # A background server of Codex would outlive the run.
-        args += ["--no-daemon"] if client == "codex" else []
-        requests = harness.interact(client, args, [(answer, "")], script=script, **where)[1]
+        requests = harness.interact(client, [*args, *kind.quiet], [(answer, "")], script=script, **where)[1]
     bodies = [request["body"] for request in harness.main_requests(client, requests, prompt)]
     texts = max(([*added(client, body)] for body in bodies), key=lambda texts: sum(map(len, texts)))
     return {
@@ -89,7 +66,7 @@ def greatest(figures: list[Figures]) -> Figures:
 def measure(client: str, model: str) -> dict[str, Any]:
     """The figures of a model: the greatest, and those of each mode."""
     modes: dict[str, Figures] = {}
-    for mode in COMMANDS[client]:
+    for mode in MODES:
         with tempfile.TemporaryDirectory() as folder:
             home = Path(folder).resolve() / "somebody-with-a-name"
             project = harness.make_project(home / "projects" / "a-customer" / "a-project-with-a-rather-long-name")
@@ -100,25 +77,18 @@ def measure(client: str, model: str) -> dict[str, Any]:
     return greatest(list(modes.values())) | modes
 
 
-def codex_models() -> list[str]:
-    """The models in the catalogue that is built into the client."""
-    with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder).resolve()
-        listed = harness.run_client("codex", ["debug", "models"], home=home, cwd=home).stdout
-    return [model["slug"] for model in json.loads(listed)["models"]]
-
-
 def main() -> None:
-    result: dict[str, Any] = {}
-    for client, models in (("codex", codex_models()), ("claude-code", list(CLAUDE_MODELS))):
-        measured = {model: measure(client, model) for model in (*models, UNLISTED)}
+    result: dict[str, Any] = json.loads(OUTPUT.read_text(encoding="utf-8"))
+    newest = [client for client in harness.CLIENTS if client == agent_of(client)]
+    for client in sys.argv[1:] or newest:
+        kind = kind_of(client)
+        measured = {model: measure(client, model) for model in (*kind.models(), UNLISTED)}
         result[client] = {
             "version": harness.VERSIONS[client]["version"],
             "measured": datetime.now(UTC).date().isoformat(),
             "source": "scripts/measure_overhead.py, which also says what is counted",
-            # For a model not measured: all that Codex lists are, so it would be unlisted there; of Claude Code's
-            # older models some are not, so the greatest figure stands for them.
-            "other": measured.pop(UNLISTED) if client == "codex" else greatest(list(measured.values())),
+            # For a model not measured: an unlisted one where all that are listed were, else the greatest figure.
+            "other": measured.pop(UNLISTED) if kind.all_models else greatest(list(measured.values())),
             "models": measured,
         }
     OUTPUT.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")

@@ -62,6 +62,16 @@ def items(body: Body) -> Iterator[Item]:
                 yield from result(part.get("content", ""), part["tool_use_id"])
 
 
+def added(body: Body) -> Iterator[str]:
+    for block in body["system"]:
+        yield block["text"]
+    for message in body["messages"]:
+        parts = message["content"]
+        for text in [parts] if isinstance(parts, str) else [part.get("text", "") for part in parts]:
+            if message["role"] == "system" or text.startswith(OWN):
+                yield text
+
+
 def listed(setup: Setup) -> str:
     """The screen of its interactive picker, which shows titles, no ids, and hides a session that ``claude -p`` has made
     or gone on with: list before such a run."""
@@ -70,6 +80,12 @@ def listed(setup: Setup) -> str:
     return harness.interact(setup.client, ["--resume"], [(shown, "")], lines=400, **where)[0]
 
 
+# The ids of its own catalogue that lead to different prompts or are current.
+_MODELS = (
+    *("claude-opus-5-5", "claude-opus-5", "claude-opus-4-8", "claude-opus-4-7", "claude-opus-4-6", "claude-opus-4-5"),
+    *("claude-sonnet-5-5", "claude-sonnet-5", "claude-sonnet-4-6", "claude-sonnet-4-5"),
+    *("claude-haiku-5-5", "claude-haiku-4-5", "claude-fable-5-2"),
+)
 _NO_RESPONSE = ("assistant", "text", "No response requested.", None)
 KIND = Kind(
     environment=environment,
@@ -78,6 +94,18 @@ KIND = Kind(
     items=items,
     listed=listed,
     resume=["-p", "--allowedTools=Bash", "--model={model}", "--resume"],
+    start=["-p", "--model={model}"],
+    again=["-p", "--model={model}", "--continue"],
+    terminal=(["--model={model}"], ["--model={model}", "--continue"]),
+    mcp=["--allowedTools=mcp__{name}"],
+    mcp_call=lambda server, tool: {"name": f"mcp__{server}__{tool}"},
+    search=lambda words: {"name": "ToolSearch", "arguments": {"query": words}},
+    added=added,
+    models=lambda: _MODELS,
+    sample="claude-code/2.1.332-tools-image-error-edit-resume-fork",
+    recorded="claude-haiku-4-5",
+    named="claude-opus-5-5",
+    smaller="claude-haiku-4-5",
     tool="Bash",
     argument="command",
     own=OWN,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,23 @@ def items(body: Body) -> Iterator[Item]:
             yield from result(item["output"], call_id)
 
 
+def added(body: Body) -> Iterator[str]:
+    yield body.get("instructions", "")
+    for message in body["input"]:
+        for part in message.get("content") or ():
+            text = part.get("text", "")
+            if message["role"] == "developer" or text.startswith(OWN):
+                yield text
+
+
+def models() -> list[str]:
+    """The models in the catalogue that is built into the client."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder).resolve()
+        found = harness.run_client("codex", ["debug", "models"], home=home, cwd=home).stdout
+    return [model["slug"] for model in json.loads(found)["models"]]
+
+
 def listed(setup: Setup) -> str:
     """A line "id<TAB>name or preview<TAB>cwd" per thread, by its app server."""
     configure(setup)
@@ -133,6 +151,20 @@ KIND = Kind(
     items=items,
     listed=listed,
     resume=["exec", "--model={model}", "resume"],
+    start=["exec"],
+    again=["exec", "resume", "--last"],
+    terminal=([], ["resume", "--last"]),
+    quiet=["--no-daemon"],  # its server would outlive the run
+    mcp_call=lambda server, tool: {"namespace": f"mcp__{server.replace('-', '_')}", "name": tool},
+    search=lambda words: {"search": words},
+    added=added,
+    models=models,
+    all_models=True,
+    sample="codex/0.171.0-tools-image-error-patch-resume-fork",
+    recorded="gpt-5.5",
+    named="gpt-6-sol",
+    smaller="gpt-5.5",
+    rows=r"(?P<id>[0-9a-f-]{36})\t(?P<title>.*?)\t(?=/)",
     tool="exec_command",
     argument="cmd",
     own=OWN,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import harness
 import pytest
-from kinds import Item, Kind, agent_of, kind_of
+from kinds import Item, Kind, agent_of, arguments, kind_of
 
 from session_migrator import Session, agents, migrate, read_session, tokens
 from session_migrator.lowering import lower
@@ -95,11 +95,21 @@ def carry(source: Path | Session, place: Place, model: str | None = None, **opti
     target = inspect(place.agent, model=model, home=place.config, folder=place.project)
     assert target.capabilities
     lowered, _ = lower(session, target.capabilities)
-    history = list(_sent(lowered.messages, kind_of(place.client)))
+    habits = kind_of(place.client)
+    history = list(_sent(lowered.messages, habits))
+    history = numbered(history) if habits.numbered else history
     calls, results = ([call_id for _, kind, _, call_id in history if kind == wanted] for wanted in ("call", "result"))
     assert sorted(calls) == sorted(results)
     assert len(set(calls)) == len(calls)
     return Carried(done=done.to_dict(), history=history, model=model)
+
+
+def numbered(history: Iterable[Item]) -> list[Item]:
+    """A conversation with numbers for the ids of calls."""
+    history = list(history)
+    calls = [call_id for _, kind, _, call_id in history if kind == "call"]
+    numbers = {call_id: f"#{number}" for number, call_id in enumerate(calls)}
+    return [(role, kind, value, call_id and numbers[call_id]) for role, kind, value, call_id in history]
 
 
 def _sent(messages: Sequence[Message], habits: Kind) -> Iterator[Item]:
@@ -135,7 +145,7 @@ def go_on(place: Place, carried: Carried) -> dict[str, Any]:
     """Resume a session with two turns, one with a call, and check what the model was sent. Returns the first
     request's body."""
     habits = kind_of(place.client)
-    command = [*(part.format(model=carried.model) for part in habits.resume), carried.session_id]
+    command = [*arguments(habits.resume, model=carried.model), carried.session_id]
     size_before = carried.path.stat().st_size
     usage = {"usage": {"input": carried.forecast(PROMPT), "output": 20}}  # clients compact by what they are told here
     call = {"tools": [{"name": habits.tool, "arguments": {habits.argument: "printf 'done-%d' 0x2A"}}], **usage}
@@ -146,10 +156,13 @@ def go_on(place: Place, carried: Carried) -> dict[str, Any]:
     ]
     assert [run.returncode for run in runs] == [0, 0], [run.stdout + run.stderr for run in runs]
     first = harness.main_requests(place.client, runs[0].requests)[0]
-    history = list(carried.history)
-    assert harness.conversation(place.client, first) == [*history, ("user", "text", PROMPT, None)]
+    read = numbered if any(str(call_id).startswith("#") for *_, call_id in carried.history) else list[Item]
+    history = read(carried.history)
+    assert read(harness.conversation(place.client, first)) == [*history, ("user", "text", PROMPT, None)]
 
-    items = harness.conversation(place.client, harness.main_requests(place.client, runs[1].requests)[0])
+    items = read(harness.conversation(place.client, harness.main_requests(place.client, runs[1].requests)[0]))
+    if habits.forget and history[-1] in [item for added in habits.at_the_end.values() for item in added]:
+        history.pop()
     assert items[: len(history)] == history
     turn = items[len(history) :]
     if habits.repeat:

@@ -47,15 +47,28 @@ class Kind:
     path                      of the requests that carry the conversation, a pattern
     items(body)               the conversation in such a request, what the client itself put in left out
     listed(setup)             what the client lists for the project, as text to search
-    resume                    the arguments before a session's id ({model} stands for the model)
+    resume                    the arguments before a session's id ({model} stands for the model, also below)
+    start, again              the arguments before the prompt of a new session, and of the latest one again
+    terminal                  the same two where the client runs in the terminal
+    quiet                     arguments after the prompt there, so that nothing outlives the run
+    mcp                       arguments that permit the tools of an MCP server ({name} stands for the server)
+    mcp_call(server, tool)    what a call of a server's tool is named, as a step of the stub has it
+    search(words)             the call by which their model finds tools, where they hide some
+    added(body)               the texts of a request that are not its conversation, its tools left out
+    models()                  the models that its overhead is measured with; ``all_models`` where it knows no others
+    sample                    the folder of a recorded session with tools, below the fixtures
+    recorded, named           a model that a session may record, and one that is named in its place
+    smaller                   a model of a window that 300,000 tokens do not fit in
     tool, argument            the tool they are made to call
     own                       how the texts begin that they put into a user's message (where a session holds such a
                               text, it cannot be told from theirs)
     failed                    what a failed result begins with where no flag says that it failed
     between                   what they put between two messages of the user's
+    rows                      what finds id and title of each session in that, where they list both
+    numbered                  whether they may change or leave out the ids of calls: ``items`` then gives numbers
     repeat                    whether they send the results of their own earlier turns twice
     at_the_end                what they add to a session that does not end with the model's words, by the role of
-                              its last message
+                              its last message; ``forget`` where that is not sent again with a later turn
     """
 
     environment: Callable[[Path | None], dict[str, str]]
@@ -64,12 +77,29 @@ class Kind:
     items: Callable[[Body], Iterator[Item]]
     listed: Callable[[Setup], str]
     resume: Sequence[str]
+    start: Sequence[str]
+    again: Sequence[str]
+    terminal: tuple[Sequence[str], Sequence[str]]
+    mcp_call: Callable[[str, str], dict[str, str]]
+    added: Callable[[Body], Iterator[str]]
+    models: Callable[[], Sequence[str]]
+    sample: str
+    recorded: str
+    named: str
+    smaller: str
+    quiet: Sequence[str] = ()
+    mcp: Sequence[str] = ()
+    search: Callable[[str], dict[str, Any]] | None = None
+    all_models: bool = False
     tool: str
     argument: str
     own: tuple[str, ...]
     failed: str = ""
     between: str = ""
+    rows: str | None = None
+    numbered: bool = False
     repeat: bool = False
+    forget: bool = False
     at_the_end: Mapping[str, Sequence[Item]] = field(default_factory=dict[str, Sequence[Item]])
 
 
@@ -82,6 +112,11 @@ def agent_of(client: str) -> str:
 def kind_of(client: str) -> Kind:
     """The kind of a client."""
     return import_module(f"client_{agent_of(client).replace('-', '_')}").KIND
+
+
+def arguments(parts: Sequence[str], **names: str) -> list[str]:
+    """Arguments of a kind with the names put in."""
+    return [part.format(**names) for part in parts]
 
 
 def result(output: str | list[Body], call_id: str | None) -> Iterator[Item]:

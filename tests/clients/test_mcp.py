@@ -14,24 +14,35 @@ from typing import Any
 import harness
 import pytest
 from going_on import NEWEST, Carried, Place, each, go_on, make_place
-from kinds import kind_of
+from kinds import arguments, kind_of
 from places import ROOT
 
 from session_migrator import agents
 from session_migrator.pairing import INTERRUPTED
 
 NAME = "session-migrator"
-START = {"claude-code": ["-p", f"--allowedTools=mcp__{NAME}"], "codex": ["exec"]}
-RESUME = {"claude-code": [*START["claude-code"], "--resume"], "codex": ["exec", "resume"]}
 AT_ONCE = {"ENABLE_TOOL_SEARCH": "false"}  # Claude Code shows its model every tool from the start
 TOO_LONG = [{"role": ("user", "assistant")[n % 2], "content": f"Turn {n}. " + "And so on. " * 60} for n in range(61)]
 
 
 def make_places(client: str, folder: Path) -> tuple[Place, Place]:
-    """The client's place, and that of the other agent's newest client: one home and project, a folder of its own."""
+    """The client's place, and that of another agent's newest client: one home and project, a folder of its own."""
     place = make_place(client, folder)
-    (other,) = set(NEWEST) - {place.agent}
+    other = next(other for other in NEWEST if other != place.agent)
     return place, replace(place, client=other, config=folder / "other")
+
+
+def start(place: Place) -> list[str]:
+    """The arguments before the prompt of a new session that may call our tools."""
+    kind = kind_of(place.client)
+    return arguments([*kind.start, *kind.mcp], model=harness.VERSIONS[place.client]["model"], name=NAME)
+
+
+def resume(place: Place, session_id: str) -> list[str]:
+    """Those before the next prompt of a session."""
+    kind = kind_of(place.client)
+    model = harness.VERSIONS[place.client]["model"]
+    return [*arguments([*kind.mcp, *kind.resume], model=model, name=NAME), session_id]
 
 
 def ask(place: Place, other: Place, args: Sequence[str], steps: Sequence[dict[str, Any]], **env: str) -> harness.Run:
@@ -51,8 +62,7 @@ def ask(place: Place, other: Place, args: Sequence[str], steps: Sequence[dict[st
 
 def call(place: Place, tool: str, **arguments: Any) -> dict[str, Any]:
     """A step of the model: it says so, and calls one of our tools by the name that it has in the client."""
-    codex = {"namespace": "mcp__session_migrator", "name": tool}
-    name = codex if place.agent == "codex" else {"name": f"mcp__{NAME}__{tool}"}
+    name = kind_of(place.client).mcp_call(NAME, tool)
     return {"text": f"I call {tool}.", "tools": [{**name, "arguments": arguments}]}
 
 
@@ -68,7 +78,7 @@ def answer(place: Place, run: harness.Run) -> dict[str, Any]:
 def test_a_client_has_a_conversation_sized_that_does_not_fit(client: str, tmp_path: Path) -> None:
     place, other = make_places(client, tmp_path / "client")
     order = {"messages_json": json.dumps(TOO_LONG), "source_model": "gpt-5.5", "target_model": "gpt-4"}
-    run = ask(place, other, [*START[place.agent], "Size this."], [call(place, "migrate_session", **order)], **AT_ONCE)
+    run = ask(place, other, [*start(place), "Size this."], [call(place, "migrate_session", **order)], **AT_ONCE)
     result = answer(place, run)
     assert result["decision"]["mode"] == "compress"
     assert result["tokens_before"] > result["decision"]["budget"] >= result["tokens_after"] > 2_000
@@ -84,12 +94,13 @@ def test_a_client_has_a_conversation_sized_that_does_not_fit(client: str, tmp_pa
 def test_the_conversation_that_calls_handoff_goes_on_in_the_other_client(client: str, tmp_path: Path) -> None:
     """Though there is a younger session in the folder: the caller's own was said something in last."""
     place, other = make_places(client, tmp_path / "client")
-    start, model = START[place.agent], harness.VERSIONS[other.client]["model"]
-    ask(place, other, [*start, "How large?"], [call(place, "model_context_window", model="gpt-4")], **AT_ONCE)
-    (own,) = agents.get(place.agent).list(place.config)
-    ask(place, other, [*start, "Something else."], [])
+    model = harness.VERSIONS[other.client]["model"]
+    ask(place, other, [*start(place), "How large?"], [call(place, "model_context_window", model="gpt-4")], **AT_ONCE)
+    spec = agents.get(place.agent)
+    (own,) = spec.list(spec.locate(place.config))
+    ask(place, other, [*start(place), "Something else."], [])
     order = {"session": "latest", "target_agent": other.agent, "model": model}
-    args = [*RESUME[place.agent], own.id, "Continue this in the other one."]
+    args = [*resume(place, own.id), "Continue this in the other one."]
     run = ask(place, other, args, [call(place, "handoff", **order)], **AT_ONCE)
     result = answer(place, run)
     assert (result["source"]["agent"], result["source"]["session_id"]) == (place.agent, own.id)
@@ -107,16 +118,18 @@ def test_the_conversation_that_calls_handoff_goes_on_in_the_other_client(client:
     ]  # fmt: skip
     habits = kind_of(other.client)
     unfinished = ("tool", "result", habits.failed + INTERRUPTED, call_id)
-    go_on(other, Carried(done=result, history=[*said, unfinished, *habits.at_the_end], model=model))
+    history = [*said, unfinished, *habits.at_the_end.get("tool", ())]
+    go_on(other, Carried(done=result, history=history, model=model))
 
 
-@each(NEWEST)
+@each([client for client in NEWEST if kind_of(client).search])
 @pytest.mark.client(*NEWEST)
 def test_a_client_that_hides_tools_finds_handoff_by_what_a_user_would_say(client: str, tmp_path: Path) -> None:
     place, other = make_places(client, tmp_path / "client")
     words = "move this conversation to another agent"
-    tool = {"search": words} if client == "codex" else {"name": "ToolSearch", "arguments": {"query": words}}
-    run = ask(place, other, [*START[client], "Move it."], [{"tools": [tool]}])
+    search = kind_of(client).search
+    assert search
+    run = ask(place, other, [*start(place), "Move it."], [{"tools": [search(words)]}])
     hidden, found = ("returns the shell command that resumes it" in json.dumps(r["body"]) for r in run.requests)
     assert not hidden
     assert found

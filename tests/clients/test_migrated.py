@@ -3,6 +3,7 @@ sent once and in order, every call with its result, a further turn completed, th
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import harness
 import pytest
 from conversations import ALL, FEW, LONG_PROMPT
 from going_on import NEWEST, carry, each, go_on, make_place
+from kinds import kind_of
 
 from session_migrator import agents
 from session_migrator.model import headline
@@ -33,7 +35,7 @@ def test_a_session_goes_on(client: str, case: str, tmp_path: Path) -> None:
 
 @each(tuple(CASES))
 def test_the_client_lists_every_session(client: str, tmp_path: Path) -> None:
-    """By id and title where it shows both (Codex), else each title as often as there are sessions of it."""
+    """By id and title where it shows both, else each title as often as there are sessions of it."""
     place = make_place(client, tmp_path / "client")
     spec = agents.get(place.agent)
     titles: dict[str, str] = {}
@@ -44,9 +46,9 @@ def test_the_client_lists_every_session(client: str, tmp_path: Path) -> None:
         assert title
         titles[carried.session_id] = title.rstrip("…")[:70]
     listed = harness.list_sessions(client, **place.where)
-    if place.agent == "codex":
-        rows = [row.strip().split("\t") for row in listed.split(f"\t{place.project}")]
-        assert {row[0]: " ".join(row[1].split())[:70] for row in rows if len(row) == 2} == titles
+    if rows := kind_of(client).rows:
+        found = re.finditer(rows, listed, re.DOTALL)
+        assert {row["id"]: " ".join(row["title"].split()).rstrip("…")[:70] for row in found} == titles
     else:
         wanted = Counter(titles.values())
         assert {title: listed.count(title) for title in wanted} == wanted

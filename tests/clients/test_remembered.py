@@ -8,11 +8,11 @@ from pathlib import Path
 import harness
 import pytest
 from going_on import NEWEST, PROMPT, each, make_place
+from kinds import arguments, kind_of
 from places import LONG
 
 from session_migrator import from_messages, migrate
 
-NEW_SESSION = {"codex": ["exec", PROMPT], "claude-code": ["-p", PROMPT]}
 SECRET = "The words of a file that nobody asked for."
 
 
@@ -21,7 +21,9 @@ def first_request(client: str, folder: Path, files: dict[str, str], source: obje
     place = make_place(client, folder, files)
     done = migrate(source, place.agent, into=place.project, form="memory")  # type: ignore[arg-type]
     assert done.migration
-    run = harness.run_client(client, NEW_SESSION[place.agent], **place.where)
+    run = harness.run_client(
+        client, [*arguments(kind_of(client).start, model=harness.VERSIONS[client]["model"]), PROMPT], **place.where
+    )
     assert run.returncode == 0, run.stderr
     return json.dumps(harness.main_requests(client, run.requests)[0]["body"], ensure_ascii=False)
 
@@ -48,7 +50,7 @@ def test_that_file_would_be_taken_in_as_it_was_mentioned(tmp_path: Path) -> None
     place = make_place(
         "claude-code", tmp_path / "client", {"secret.md": SECRET, "CLAUDE.md": "Look at\n> @secret.md\n"}
     )
-    run = harness.run_client("claude-code", NEW_SESSION["claude-code"], **place.where)
+    run = harness.run_client("claude-code", ["-p", PROMPT], **place.where)
     assert SECRET in json.dumps(harness.main_requests("claude-code", run.requests)[0]["body"])
 
 

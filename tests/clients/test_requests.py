@@ -12,6 +12,7 @@ import harness
 import pytest
 from conversations import ALL, PLAIN
 from going_on import NEWEST, PROMPT, carry, each, go_on, make_place, size
+from kinds import kind_of
 from places import LONG
 
 from session_migrator import agents, from_messages, tokens
@@ -21,9 +22,7 @@ from session_migrator.tokens import content
 INSTRUCTIONS = "# Rules of this project\n" + "".join(
     f"- Rule {number}: keep every module of part {number} small, named after what it does.\n" for number in range(28)
 )
-RECORDED = {"codex": "gpt-5.5", "claude-code": "claude-haiku-4-5"}
-NAMED = {"codex": "gpt-6-sol", "claude-code": "claude-opus-5-5"}
-FILES = {"AGENTS.md": INSTRUCTIONS, "CLAUDE.md": INSTRUCTIONS, "notes.txt": "hello\n"}
+FILES = {agents.memory(agent).index: INSTRUCTIONS for agent in agents.AGENTS} | {"notes.txt": "hello\n"}
 
 
 @each(NEWEST)
@@ -47,18 +46,18 @@ def test_the_printed_command_goes_on_in_the_terminal_with_the_model_that_was_nam
     """Though Claude Code would take the session's own model, and Codex the one of its settings."""
     place = make_place(client, tmp_path / "client")
     plain = from_messages(PLAIN, title="The plain one")
-    messages = [replace(message, model=RECORDED[client]) for message in plain.messages]
-    carried = carry(replace(plain, messages=messages), place, NAMED[client])
+    messages = [replace(message, model=kind_of(client).recorded) for message in plain.messages]
+    carried = carry(replace(plain, messages=messages), place, kind_of(client).named)
     command = shlex.split(carried.done["target"]["resume"])
     assert command[:3] == ["cd", str(place.project), "&&"]
     assert command[3].partition("=")[2] == str(place.config)
-    arguments = [*command[5:], *(["--no-daemon"] if client == "codex" else [])]  # its server would outlive the test
+    arguments = [*command[5:], *kind_of(client).quiet]
     keys = [(r"Tōkyō", PROMPT), (PROMPT, "\r"), ("the answer", "")]
     script = [{"match": PROMPT, "text": "the answer"}]
     _, requests = harness.interact(client, arguments, keys, script=script, **place.where)
     (request,) = harness.main_requests(client, requests, PROMPT)
     assert harness.conversation(client, request) == [*carried.history, ("user", "text", PROMPT, None)]
-    assert request["body"]["model"] == NAMED[client]
+    assert harness.model_of(request) == kind_of(client).named
 
 
 @pytest.mark.client("codex")
