@@ -207,6 +207,10 @@ def stop(leader: int) -> None:
         os.killpg(leader, signal.SIGKILL)
 
 
+# "CSI > 4 ; ? m" asks for a keyboard mode (Gemini CLI 0.61); pyte takes it for a colour and fails.
+_PRIVATE_STYLE = r"\x1b\[[<=>?][\d;?]*m"
+
+
 def interact(
     client: str,
     args: Sequence[str],
@@ -250,7 +254,7 @@ def interact(
                 for query, answer in (("\x1b[6n", "\x1b[1;1R"), ("\x1b[c", "\x1b[?62;c")):
                     if query in data:
                         child.send(answer)
-                stream.feed(data)
+                stream.feed(re.sub(_PRIVATE_STYLE, "", data))
             return "\n".join(line.rstrip() for line in screen.display).strip()
 
         try:
