@@ -224,6 +224,18 @@ def test_a_log_that_begins_with_a_very_long_line_is_listed_too(tmp_path: Path) -
     assert info.model == MODEL
 
 
+def test_what_the_client_compressed_stands_before_its_summary() -> None:
+    session = read_session(recorded("0.61.0-compression"))
+    assert [message.origin for message in session.messages] == [
+        "injected", "summary", "summary", "human", "model", "human", "model",
+    ]  # fmt: skip
+    assert texts(session.earlier)[1:] == ["Noted, one.", "Read the notes.", "", "", "One line."]
+    assert len(session.earlier[3].calls) == len(session.earlier[4].results) == 1
+    whole = full_history(session)
+    assert texts(whole.messages)[-4:] == ["Remember note two.", "Noted, two.", "How many notes?", "Two."]
+    assert not any(message.origin in ("summary", "injected") for message in whole.messages)
+
+
 # --- writing
 
 

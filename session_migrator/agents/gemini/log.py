@@ -91,10 +91,10 @@ class Log:
 
     def _replace(self, messages: list[Any], place: Place) -> None:
         """All messages at once: a resume, or a compression, which keeps the last ones under other ids."""
-        old, digests = list(self.live.items()), self._digests
+        old, digests, known = list(self.live.items()), self._digests, set(self._snapshots)
         self.live, self._digests = {}, {}
         self._fill(messages, place)
-        if self._snapshots & self.live.keys() - digests.keys():
+        if self._snapshots - known:
             kept = set(self._digests.values())
             left = len(old) - sum(1 for _ in takewhile(lambda item: digests[item[0]] in kept, reversed(old)))
             self.earlier += [place for _, place in old[:left]]

@@ -1,0 +1,93 @@
+"""What Gemini CLI alone does with a session: when it compresses, what it deletes, and what it would leave out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import harness
+import pytest
+from conversations import ALL, PLAIN
+from going_on import PROMPT, carry, make_place
+from kinds import arguments, kind_of
+
+from session_migrator import agents, from_messages
+from session_migrator.lowering import USER_NOTE
+from session_migrator.target import inspect
+
+MODEL = harness.VERSIONS["gemini"]["model"]
+RESUME = arguments(kind_of("gemini").resume, model=MODEL)
+
+
+@pytest.mark.parametrize("case", ["parallel calls", "images", "errors"])
+@pytest.mark.client("gemini")
+def test_each_result_is_sent_once_however_often_a_session_is_resumed(case: str, tmp_path: Path) -> None:
+    """Not so with results beside their calls, as it stores its own: from the second resume on it sends those twice."""
+    place = make_place("gemini", tmp_path / "client")
+    carried = carry(ALL[case].make(tmp_path), place)
+    said = list(carried.history)
+    for number in range(3):
+        prompt, answer = f"{PROMPT} {number}", f"answer {number}"
+        run = harness.run_client(
+            "gemini", [*RESUME, carried.session_id, prompt], script=[{"text": answer}], **place.where
+        )
+        said.append(("user", "text", prompt, None))
+        (request,) = harness.main_requests("gemini", run.requests)
+        assert harness.conversation("gemini", request) == said
+        said.append(("assistant", "text", answer, None))
+
+
+@pytest.mark.client("gemini", "gemini-older")
+@pytest.mark.parametrize("client", ["gemini", "gemini-older"])
+def test_an_old_session_is_not_deleted(client: str, tmp_path: Path) -> None:
+    place = make_place(client, tmp_path / "client")
+    old = "2020-01-02T03:04:05.000Z"
+    plain = from_messages(PLAIN, title="The old one")
+    told = tuple(replace(message, timestamp=old) for message in plain.messages)
+    carried = carry(replace(plain, messages=told, created_at=old, updated_at=old), place)
+    for _ in range(2):
+        assert carried.session_id in harness.list_sessions(client, **place.where)
+    assert carried.path.exists()
+
+
+@pytest.mark.client("gemini")
+def test_a_session_that_is_dated_as_it_was_would_be_deleted(tmp_path: Path) -> None:
+    """What the test above would not see, if the client deleted nothing."""
+    place = make_place("gemini", tmp_path / "client")
+    carried = carry(from_messages(PLAIN), place)
+    header, *lines = carried.path.read_text("utf-8").splitlines(keepends=True)
+    dated = json.loads(header) | {"lastUpdated": "2020-01-02T03:04:05.000Z"}
+    carried.path.write_text("".join([json.dumps(dated) + "\n", *lines]), encoding="utf-8")
+    harness.run_client("gemini", [*kind_of("gemini").start, "Hello."], script=[{"text": "Yes."}], **place.where)
+    assert not carried.path.exists()
+
+
+@pytest.mark.client("gemini")
+def test_a_text_that_begins_as_a_command_reaches_the_model(tmp_path: Path) -> None:
+    place = make_place("gemini", tmp_path / "client")
+    messages = [{"role": "user", "content": "/tmp/x fails"}, PLAIN[1], {"role": "user", "content": "?"}, PLAIN[3]]
+    carried = carry(from_messages(messages), place)
+    run = harness.run_client("gemini", [*RESUME, carried.session_id, PROMPT], script=[{"text": "ok"}], **place.where)
+    (request,) = harness.main_requests("gemini", run.requests)
+    said = [value for role, _, value, _ in harness.conversation("gemini", request) if role == "user"]
+    assert said == [f"{USER_NOTE}\n/tmp/x fails", f"{USER_NOTE}\n?", PROMPT]
+
+
+@pytest.mark.parametrize(("share", "compresses"), [(0.97, False), (1.03, True)])
+@pytest.mark.client("gemini")
+def test_it_compresses_from_the_size_that_the_ledger_names(share: float, compresses: bool, tmp_path: Path) -> None:
+    settings = json.dumps({"model": {"compressionThreshold": 0.05}})
+    place = make_place("gemini", tmp_path / "client", {".gemini/settings.json": settings})
+    spec = agents.get("gemini")
+    home = spec.locate(place.config)
+    trigger = inspect("gemini", model=MODEL, home=home, folder=place.project).trigger
+    assert trigger == 52_428
+    words = "word " * int(trigger * share * 4 / 5 / 10)  # it takes four ASCII characters for a token
+    told = [{"role": role, "content": words} for _ in range(5) for role in ("user", "assistant")]
+    assert spec.write
+    session_id = spec.write(from_messages(told), home, place.project).session_id
+    assert session_id
+    script = [*[{"match": "state_snapshot", "text": "<state_snapshot>\nshort\n</state_snapshot>"}] * 2, {"text": "ok"}]
+    run = harness.run_client("gemini", [*RESUME, session_id, PROMPT], script=script, **place.where)
+    assert ("state_snapshot" in json.dumps([request["body"] for request in run.requests])) is compresses
