@@ -19,6 +19,7 @@ from provider_shapes import SHAPES
 from stub_provider import Stub, document, status
 
 from session_migrator import context_windows, decide, migrate, model_report, read_session, tools
+from session_migrator.agents import AGENTS
 from session_migrator.capacities import Capacities
 from session_migrator.context_windows import Window
 from session_migrator.errors import ReadError, UnknownModel
@@ -391,13 +392,13 @@ def test_models_as_json_has_every_candidate_and_the_window_of_the_model_alone() 
     assert set(told) == {"model", "window", "candidates"}
     assert told["window"] == {"context": 150_000, "max_input": None, "max_output": 128_000, "source": "live"}
     assert [(row["source"], row["name"]) for row in told["candidates"]] == [
-        ("user", str(path)), ("live", "Anthropic"), ("client", "codex"), ("client", "claude-code"), ("table", None),
+        ("user", str(path)), ("live", "Anthropic"), *(("client", agent) for agent in AGENTS), ("table", None),
         ("family", None),
     ]  # fmt: skip
     assert {tuple(row) for row in told["candidates"]} == {
         ("source", "name", "context", "max_input", "max_output", "at")
     }
-    assert [bool(row["at"]) for row in told["candidates"]] == [False, True, False, False, False, False]
+    assert [bool(row["at"]) for row in told["candidates"]] == [row["source"] == "live" for row in told["candidates"]]
 
 
 @pytest.mark.usefixtures("asking")
