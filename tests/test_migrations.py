@@ -224,7 +224,7 @@ def test_a_migration_that_breaks_off_leaves_the_targets_home_as_it_was(
     with monkeypatch.context() as patch:
         patch.setattr(*targets[at], broken)
         if at == "index" and to != "codex":
-            carry(named("after"), to=to)  # it has no index to break at
+            carry(named("after"), to=to)  # no other has an index to break at
             return
         with pytest.raises(Broken):
             carry(named("after"), to=to)

@@ -112,5 +112,6 @@ KIND = Kind(
     numbered=True,
     repeat=True,
     forget=True,
+    late=True,
     at_the_end={"tool": [("assistant", "text", "[The previous response was interrupted before it completed.]", None)]},
 )

@@ -67,6 +67,7 @@ class Kind:
     rows                      what finds id and title of each session in that, where they list both
     numbered                  whether they may change or leave out the ids of calls: ``items`` then gives numbers
     repeat                    whether they send the results of their own earlier turns twice
+    late                      whether they write a call down once it has its result
     at_the_end                what they add to a session that does not end with the model's words, by the role of
                               its last message; ``forget`` where that is not sent again with a later turn
     """
@@ -100,6 +101,7 @@ class Kind:
     numbered: bool = False
     repeat: bool = False
     forget: bool = False
+    late: bool = False
     at_the_end: Mapping[str, Sequence[Item]] = field(default_factory=dict[str, Sequence[Item]])
 
 

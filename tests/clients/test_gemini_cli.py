@@ -91,3 +91,24 @@ def test_it_compresses_from_the_size_that_the_ledger_names(share: float, compres
     script = [*[{"match": "state_snapshot", "text": "<state_snapshot>\nshort\n</state_snapshot>"}] * 2, {"text": "ok"}]
     run = harness.run_client("gemini", [*RESUME, session_id, PROMPT], script=script, **place.where)
     assert ("state_snapshot" in json.dumps([request["body"] for request in run.requests])) is compresses
+
+
+@pytest.mark.client("gemini")
+def test_it_moves_old_results_to_files_of_its_own_and_keeps_the_newest(tmp_path: Path) -> None:
+    """As the README says of it: the session that was written holds them whole."""
+    place = make_place("gemini", tmp_path / "client")
+    told = [{"role": "user", "content": "Look at all of them."}]
+    for number in range(12):  # 10,000 tokens each by its own estimate
+        call = {"id": f"c{number}", "type": "function", "function": {"name": "Read", "arguments": "{}"}}
+        told += [
+            {"role": "assistant", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": f"{number} " + "word " * 8_000},
+        ]
+    carried = carry(from_messages([*told, {"role": "assistant", "content": "Done."}]), place)
+    run = harness.run_client("gemini", [*RESUME, carried.session_id, PROMPT], script=[{"text": "ok"}], **place.where)
+    (request,) = harness.main_requests("gemini", run.requests)
+    sent = [value for _, kind, value, _ in harness.conversation("gemini", request) if kind == "result"]
+    whole = [value for _, kind, value, _ in carried.history if kind == "result"]
+    moved = [value.startswith("<tool_output_masked>") for value in sent]
+    assert moved == [True] * 8 + [False] * 4
+    assert sent[8:] == whole[8:]

@@ -15,7 +15,8 @@ from session_migrator import agents
 
 
 def contents(folder: Path) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    """The sessions there; what else a client notes of them may change."""
+    return {path: path.read_bytes() for path in folder.rglob("*.jsonl")}
 
 
 @each(NEWEST)

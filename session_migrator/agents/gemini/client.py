@@ -32,7 +32,7 @@ _ALIASES = {
 }
 # The client's own table: this for Gemini and for whatever it does not know, less for Gemma 4.
 _WINDOW, _GEMMA_WINDOW = 1_048_576, 256_000
-_GEMMA = ("gemma-4-31b-it", "gemma-4-26b-a4b-it")
+_GEMMA = ("gemma-4-31b", "gemma-4-26b-a4b")
 _THRESHOLD = 0.5
 
 
