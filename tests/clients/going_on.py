@@ -165,8 +165,7 @@ def go_on(place: Place, carried: Carried) -> dict[str, Any]:
         history.pop()
     assert items[: len(history)] == history
     turn = items[len(history) :]
-    if habits.repeat:
-        turn = [item for before, item in zip([None, *turn], turn, strict=False) if item != before]
+    turn = once(turn) if habits.repeat else turn
     kinds = [("user", "text"), ("assistant", "call"), ("tool", "result"), ("assistant", "text"), ("user", "text")]
     assert [(role, kind) for role, kind, _, _ in turn] == kinds
     assert [turn[0][2], turn[3][2], turn[4][2]] == [PROMPT, "step done", NEXT]
@@ -178,6 +177,11 @@ def go_on(place: Place, carried: Carried) -> dict[str, Any]:
     if place.client in NEWEST:  # what a client adds was measured with the newest
         assert size(first["body"], carried.model) <= carried.forecast(PROMPT)
     return first["body"]
+
+
+def once(items: Sequence[Item]) -> list[Item]:
+    """A conversation without what follows itself."""
+    return [item for before, item in zip([None, *items], items, strict=False) if item != before]
 
 
 # Where a request has its system prompt and its conversation, in any of the protocols.

@@ -13,7 +13,7 @@ from typing import Any
 
 import harness
 import pytest
-from going_on import NEWEST, Carried, Place, each, go_on, make_place
+from going_on import NEWEST, Carried, Place, each, go_on, make_place, once
 from kinds import arguments, kind_of
 from places import ROOT
 
@@ -122,7 +122,7 @@ def test_the_conversation_that_calls_handoff_goes_on_in_the_other_client(client:
     unfinished = ("tool", "result", habits.failed + INTERRUPTED, call_id)
     history = [*said, unfinished, *habits.at_the_end.get("tool", ())]
     if kind_of(place.client).late:
-        history = said[:-1]
+        history = once(said[:-1])
     go_on(other, Carried(done=result, history=history, model=model))
 
 
