@@ -182,6 +182,7 @@ def test_what_an_untouched_line_says_is_still_there(data: st.DataObject, path: P
 MANY = 20_000
 REASONING = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}]}
 ROLLED_BACK = json.dumps({"type": "event_msg", "payload": {"type": "thread_rolled_back", "num_turns": 1}}).encode()
+GEMINI_HEADER = dumped({"sessionId": "s", "projectHash": "h"})
 LONG_FILES: dict[str, Callable[[], list[bytes]]] = {
     "Codex reasoning without an answer": lambda: [*codex_lines(codex_says("go"), *[REASONING] * MANY)],
     "Codex context that never ends": lambda: [
@@ -206,6 +207,11 @@ LONG_FILES: dict[str, Callable[[], list[bytes]]] = {
     ],
     "Claude Code parents in a circle": lambda: [
         claude_line(str(number), str((number + 1) % MANY), "go") for number in range(MANY)
+    ],
+    "Gemini CLI rewinds": lambda: [
+        GEMINI_HEADER,
+        *[dumped({"id": str(number), "type": "user", "content": "go"}) for number in range(MANY)],
+        *[dumped({"$rewindTo": str(MANY - number)}) for number in range(1, MANY)],
     ],
     "NUL bytes": lambda: [*codex_lines(codex_says("go")), *[b"\0" * 100] * MANY],
 }  # fmt: skip

@@ -66,12 +66,12 @@ def test_a_session_that_is_dated_as_it_was_would_be_deleted(tmp_path: Path) -> N
 @pytest.mark.client("gemini")
 def test_a_text_that_begins_as_a_command_reaches_the_model(tmp_path: Path) -> None:
     place = make_place("gemini", tmp_path / "client")
-    messages = [{"role": "user", "content": "/tmp/x fails"}, PLAIN[1], {"role": "user", "content": "?"}, PLAIN[3]]
+    messages = [{"role": "user", "content": "/srv/app fails"}, PLAIN[1], {"role": "user", "content": "?"}, PLAIN[3]]
     carried = carry(from_messages(messages), place)
     run = harness.run_client("gemini", [*RESUME, carried.session_id, PROMPT], script=[{"text": "ok"}], **place.where)
     (request,) = harness.main_requests("gemini", run.requests)
     said = [value for role, _, value, _ in harness.conversation("gemini", request) if role == "user"]
-    assert said == [f"{USER_NOTE}\n/tmp/x fails", f"{USER_NOTE}\n?", PROMPT]
+    assert said == [f"{USER_NOTE}\n/srv/app fails", f"{USER_NOTE}\n?", PROMPT]
 
 
 @pytest.mark.parametrize(("share", "compresses"), [(0.97, False), (1.03, True)])

@@ -18,7 +18,8 @@ from ..jsonl import Line, Record, rows, table, text
 
 SNAPSHOT = "<state_snapshot>"
 """How the text begins that stands for what the client compressed."""
-_KEYS = {"sessionId", "projectHash", "startTime", "lastUpdated", "kind", "summary", "messages"}
+FACTS = ("sessionId", "startTime", "lastUpdated", "kind", "summary")
+"""What the header and later lines say of the whole session."""
 
 
 class Place(NamedTuple):
@@ -73,7 +74,7 @@ class Log:
             self.losses.append(Loss(kind="unknown_record", detail=detail))
 
     def _note(self, facts: Mapping[str, Any]) -> None:
-        self.facts |= {key: facts[key] for key in facts if key in _KEYS and key != "messages"}
+        self.facts |= {key: facts[key] for key in FACTS if key in facts}
         if "version" in facts:  # none up to 0.61
             detail = f"format version {str(facts['version'])[:40]} is not known; what is understood of it was read"
             self.losses.append(Loss(kind="unknown_record", detail=detail))
@@ -105,11 +106,11 @@ class Log:
             detail = "a rewind to a message that is not in the file was passed over"
             self.losses.append(Loss(kind="branch", severity="info", detail=detail))
             return
-        ids = list(self.live)
-        taken = ids[ids.index(message_id) :]
-        for taken_id in taken:
-            del self.live[taken_id]
-        detail = f"{len(taken)} messages that were taken back (a rewind) are not carried"
+        before = len(self.live)
+        while self.live.popitem()[0] != message_id:
+            pass
+        taken = before - len(self.live)
+        detail = f"{taken} messages that were taken back (a rewind) are not carried"
         self.losses.append(Loss(kind="branch", detail=detail))
 
 

@@ -18,7 +18,7 @@ from ..jsonl import HEAD_BYTES, Line, Record, ends, head, lines, parse, records_
 from ..paths import newest_first
 from ..spec import Reading, Remember, looked_at
 from . import client
-from .log import Log, Place, is_header, messages_of
+from .log import FACTS, Log, Place, is_header, messages_of
 from .messages import conversation, human_words
 
 _HEADER = re.compile(rb'"projectHash"\s*:|^\s*\{"\$(?:set|rewindTo)"\s*:', re.MULTILINE)
@@ -168,7 +168,7 @@ def _model(message: Record) -> str | None:
 def _facts(record: Record) -> Record:
     """What a line says of the whole session."""
     found = record if is_header(record) else table(record.get("$set"))
-    return {key: found[key] for key in ("sessionId", "startTime", "lastUpdated", "kind", "summary") if key in found}
+    return {key: found[key] for key in FACTS if key in found}
 
 
 def _messages_in(record: Record) -> list[Record]:
