@@ -91,8 +91,7 @@ def _forecast(done: Migration, model: str) -> int:
 def _sent(case: Case, done: Migration, where: dict[str, Any]) -> int:
     """The tokens of the first request, which is that of the prompt. Raises SystemExit where the client compacted."""
     spec = agents.get(agent_of(case.client))
-    args = [*spec.resume_arguments(done.target["session_id"], case.model), PROMPT]
-    args += ["--no-daemon"] if case.client == "codex" else []  # its server would outlive the run
+    args = [*spec.resume_arguments(done.target["session_id"], case.model), PROMPT, *kind_of(case.client).quiet]
     answer = {"text": "The answer.", "usage": {"input": done.tokens_after, "output": 20}}
     settings: dict[str, Any] = {"model": case.model, "window": case.window, "timeout": 180}
     _, sent = harness.interact(case.client, args, [("The answer", "")], script=[answer], **settings, **where)

@@ -14,7 +14,7 @@ from places import FIXTURES, LONG
 
 from session_migrator import Store, agents, from_messages, list_sessions, migrate, migrations, read_session, timestamps
 from session_migrator.agents.gemini import client
-from session_migrator.errors import FormatError, NoConversation
+from session_migrator.errors import FormatError, NoConversation, WriteError
 from session_migrator.lowering import USER_NOTE, lower
 from session_migrator.model import Image, Message, Session, Text, Thinking, ToolCall, ToolResult
 from session_migrator.sequences import full_history
@@ -376,6 +376,18 @@ def test_the_folder_is_marked_so_that_no_other_project_of_its_name_takes_it(tmp_
         (tmp_path / place / "toy").mkdir(parents=True)
         migrate(LONG, "gemini", MODEL, into=tmp_path / place / "toy", home=tmp_path / "home")
     assert sorted(path.name for path in (tmp_path / "home" / ".gemini" / "tmp").iterdir()) == ["toy", "toy-1"]
+
+
+def test_nothing_is_written_where_older_sessions_are_still_to_be_taken_over(project: Path, tmp_path: Path) -> None:
+    """The client copies them when it starts, but only into a folder that holds nothing yet."""
+    older = tmp_path / ".gemini" / "tmp" / client.project_hash(str(project.resolve())) / "chats"
+    older.mkdir(parents=True)
+    with pytest.raises(WriteError) as caught:
+        migrate(LONG, "gemini", MODEL, into=project, home=tmp_path)
+    assert "start gemini" in str(caught.value.remedy)
+    slug = client.slug_of(tmp_path / ".gemini", project)
+    (tmp_path / ".gemini" / "tmp" / slug / "chats").mkdir(parents=True)
+    assert migrate(LONG, "gemini", MODEL, into=project, home=tmp_path).mode == "direct"
 
 
 def test_undo_takes_the_mark_back_with_the_session(project: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +12,11 @@ import pytest
 from conversations import ALL, PLAIN
 from going_on import PROMPT, carry, make_place
 from kinds import arguments, kind_of
+from places import FIXTURES
 
-from session_migrator import agents, from_messages
+from session_migrator import agents, from_messages, timestamps
+from session_migrator.agents.gemini.client import project_hash
+from session_migrator.errors import WriteError
 from session_migrator.lowering import USER_NOTE
 from session_migrator.target import inspect
 
@@ -61,6 +65,24 @@ def test_a_session_that_is_dated_as_it_was_would_be_deleted(tmp_path: Path) -> N
     carried.path.write_text("".join([json.dumps(dated) + "\n", *lines]), encoding="utf-8")
     harness.run_client("gemini", [*kind_of("gemini").start, "Hello."], script=[{"text": "Yes."}], **place.where)
     assert not carried.path.exists()
+
+
+@pytest.mark.client("gemini")
+def test_it_takes_over_older_sessions_when_it_starts_and_then_a_migrated_one_stands_beside_them(tmp_path: Path) -> None:
+    place = make_place("gemini", tmp_path / "client")
+    older = next((FIXTURES / "gemini" / "0.25.0").rglob("session-*.json"))
+    chats = place.config / ".gemini" / "tmp" / project_hash(str(place.project)) / "chats"
+    chats.mkdir(parents=True)
+    stamp = timestamps.now()
+    data = re.sub(r'"lastUpdated": "[^"]*"', f'"lastUpdated": "{stamp}"', older.read_text("utf-8"))
+    (chats / older.name).write_text(data, encoding="utf-8")
+    with pytest.raises(WriteError):
+        carry(from_messages(PLAIN), place)
+    harness.run_client("gemini", [*kind_of("gemini").start, "Hello."], script=[{"text": "Yes."}], **place.where)
+    carried = carry(from_messages(PLAIN), place)
+    listed = harness.list_sessions("gemini", **place.where)
+    assert carried.session_id in listed
+    assert json.loads(data)["sessionId"] in listed
 
 
 @pytest.mark.client("gemini")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from ...context_windows import Window, normalize
-from ...files import is_file
+from ...files import is_file, is_folder
 from ..paths import upward
 
 VERSION = "0.61.0"
@@ -95,6 +95,14 @@ def project_of(path: Path) -> str | None:
 def project_hash(folder: str) -> str:
     """The digest of a project's path."""
     return hashlib.sha256(os.fsencode(folder)).hexdigest()
+
+
+def has_older_sessions(home: Path, folder: str, place: Path) -> bool:
+    """Whether the sessions of 0.25 and before, in a folder named by a digest, are still to be copied to the project's
+    new one, ``place``: the client does that when it starts, as long as there is nothing but the mark (0.61)."""
+    if not is_folder(home / "tmp" / project_hash(folder)):
+        return False
+    return not any(found.name != MARKER for found in place.glob("*"))
 
 
 def _bases(home: Path) -> tuple[Path, Path]:

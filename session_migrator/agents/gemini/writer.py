@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ... import timestamps
+from ...errors import WriteError
 from ...files import is_file, remove_empty, write_new
 from ...model import (
     Compaction,
@@ -39,6 +40,9 @@ def write(session: Session, home: Path, folder: Path) -> Written:
     project = os.path.realpath(folder)
     place = home / "tmp" / client.slug_of(home, folder)
     path, marker = place / "chats" / name, place / client.MARKER
+    if client.has_older_sessions(home, project, place):
+        problem = f"the older sessions of {project} have not been taken over by Gemini CLI yet, and would not be then"
+        raise WriteError(problem, "start gemini there once, 0.40 or newer")
     folders = write_new(path, map(dump, records(session, session_id, client.project_hash(project), now)))
     if is_file(marker):
         return Written(session_id=session_id, paths=(str(path),), folders=folders)
