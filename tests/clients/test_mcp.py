@@ -23,7 +23,10 @@ from session_migrator.pairing import INTERRUPTED
 NAME = "session-migrator"
 # The server of this checkout: Gemini CLI takes no PYTHONPATH for a server.
 SERVER = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from session_migrator.server import main; main()"
-AT_ONCE = {"ENABLE_TOOL_SEARCH": "false"}  # Claude Code shows its model every tool from the start
+# Claude Code shows its model every tool from the start, and waits for the server that offers them for up to a minute.
+AT_ONCE = {
+    "ENABLE_TOOL_SEARCH": "false", "MCP_CONNECTION_NONBLOCKING": "false", "MCP_CONNECT_TIMEOUT_MS": "60000",
+}  # fmt: skip
 TOO_LONG = [{"role": ("user", "assistant")[n % 2], "content": f"Turn {n}. " + "And so on. " * 60} for n in range(61)]
 
 
