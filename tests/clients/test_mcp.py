@@ -23,10 +23,8 @@ from session_migrator.pairing import INTERRUPTED
 NAME = "session-migrator"
 # The server of this checkout: Gemini CLI takes no PYTHONPATH for a server.
 SERVER = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from session_migrator.server import main; main()"
-# Claude Code shows its model every tool from the start, and waits for the server that offers them for up to a minute.
-AT_ONCE = {
-    "ENABLE_TOOL_SEARCH": "false", "MCP_CONNECTION_NONBLOCKING": "false", "MCP_CONNECT_TIMEOUT_MS": "60000",
-}  # fmt: skip
+AT_ONCE = {"ENABLE_TOOL_SEARCH": "false"}  # Claude Code shows its model every tool from the start
+WAIT = {"MCP_CONNECTION_NONBLOCKING": "false", "MCP_CONNECT_TIMEOUT_MS": "60000"}  # Claude Code, for our server
 TOO_LONG = [{"role": ("user", "assistant")[n % 2], "content": f"Turn {n}. " + "And so on. " * 60} for n in range(61)]
 
 
@@ -60,7 +58,7 @@ def ask(place: Place, other: Place, args: Sequence[str], steps: Sequence[dict[st
         "env": {"SESSION_MIGRATOR_HOME": store, **homes},
     }
     script = [*steps, {"text": "That is done."}]
-    run = harness.run_client(place.client, args, script=script, servers={NAME: server}, env=env, **place.where)
+    run = harness.run_client(place.client, args, script=script, servers={NAME: server}, env=WAIT | env, **place.where)
     assert run.returncode == 0, run.stdout + run.stderr
     return run
 
