@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from ...context_windows import Window, normalize
 from ...files import is_file
+from ...jsondata import as_object
 
 VERSION = "2.1.332"
 
@@ -156,4 +157,4 @@ def _parsed(path: Path) -> dict[str, Any] | None:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
-    return cast(dict[str, Any], data) if isinstance(data, dict) else None
+    return as_object(data)

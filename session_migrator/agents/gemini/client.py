@@ -15,6 +15,8 @@ from typing import Any, cast
 
 from ...context_windows import Window, normalize
 from ...files import is_file, is_folder
+from ...jsondata import as_object
+from ..jsonl import table
 from ..paths import upward
 
 VERSION = "0.61.0"
@@ -122,8 +124,7 @@ def _owner(marker: Path) -> str | None:
 
 
 def _registry(home: Path) -> dict[str, str]:
-    projects = _read(home / "projects.json").get("projects")
-    known = cast(dict[str, Any], projects) if isinstance(projects, dict) else {}
+    known = table(_read(home / "projects.json").get("projects"))
     return {place: slug for place, slug in known.items() if isinstance(slug, str) and re.fullmatch("[a-z0-9-]+", slug)}
 
 
@@ -137,7 +138,7 @@ def model(home: Path, folder: Path, named: str | None) -> tuple[str, str]:
         if chosen:
             return _ALIASES.get(chosen, chosen), source
     for path in _settings(home, folder):
-        chosen = _within(_read(path), "model").get("name")
+        chosen = table(_read(path).get("model")).get("name")
         if isinstance(chosen, str) and chosen:
             return _ALIASES.get(chosen, chosen), str(path)
     broken = "".join(
@@ -160,7 +161,7 @@ def trigger(seen: Window, home: Path, folder: Path) -> int | None:
     that ``model.compressionThreshold`` of the settings names."""
     if seen.context is None:
         return None
-    shares = (_within(_read(path), "model").get("compressionThreshold") for path in _settings(home, folder))
+    shares = (table(_read(path).get("model")).get("compressionThreshold") for path in _settings(home, folder))
     share = next((share for share in shares if isinstance(share, int | float) and 0 < share <= 1), _THRESHOLD)
     return int(seen.context * share)
 
@@ -176,13 +177,13 @@ def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
 def mcp_servers(home: Path, folder: Path) -> tuple[str, ...]:
     """``mcpServers`` of the project's and the home's settings."""
     return tuple(dict.fromkeys(
-        name for path in _settings(home, folder) for name in _within(_read(path), "mcpServers")
+        name for path in _settings(home, folder) for name in table(_read(path).get("mcpServers"))
     ))  # fmt: skip
 
 
 def _context_names(home: Path, folder: Path) -> list[str]:
     for path in _settings(home, folder):
-        given = _within(_read(path), "context").get("fileName")
+        given = table(_read(path).get("context")).get("fileName")
         several = cast(list[Any], given) if isinstance(given, list) else [given]
         names = [name for name in several if isinstance(name, str) and name]
         if names:
@@ -194,11 +195,6 @@ def _settings(home: Path, folder: Path) -> tuple[Path, ...]:
     return folder / FOLDER / "settings.json", home / "settings.json"
 
 
-def _within(settings: dict[str, Any], key: str) -> dict[str, Any]:
-    value = settings.get(key)
-    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
-
-
 def _read(path: Path) -> dict[str, Any]:
     return _parsed(path) or {}
 
@@ -208,7 +204,7 @@ def _parsed(path: Path) -> dict[str, Any] | None:
         data = json.loads(_without_comments(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, RecursionError):
         return None
-    return cast(dict[str, Any], data) if isinstance(data, dict) else None
+    return as_object(data)
 
 
 _STRING_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)

@@ -142,7 +142,7 @@ def _peek(path: Path) -> SessionInfo | None:
         facts |= _facts(record)
         for message in _messages_in(record):
             words = words or human_words(message)
-            model = model or text(message.get("model"))
+            model = model or _model(message)
         if words and model:
             break
     if not words or not facts.get("sessionId"):
