@@ -8,7 +8,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from datetime import date
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -228,7 +227,7 @@ def _as_memory(reading: Reading, order: _Order, found: list[str], memory_file: P
         raise NoConversation("nothing of the session can be carried", "name another session")
     counter = tokens.counter(order.model or session.model or _COUNTED_AS)
     lowered, _ = lower(session, Capabilities(thinking="text"))
-    day = date.today()
+    day = timestamps.today()
     memory = remember(session)
     preview = memory_files.bodies(session, memory, spec, folder, "0" * 12, day)
     size = sum(counter.text(text).high for text in preview.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 _NUMERIC = re.compile(r"\s*\d{9,}(\.\d+)?\s*")
@@ -57,3 +57,8 @@ def to_datetime(timestamp: str) -> datetime:
 def now() -> str:
     """The present moment."""
     return render(datetime.now(UTC))
+
+
+def today() -> date:
+    """The present day, where this machine is."""
+    return date.today()

@@ -16,7 +16,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from places import LONG
 
-from session_migrator import Session, Store, blocks, from_messages, memory_files, migrate, migrations, read_session
+from session_migrator import (
+    Session,
+    Store,
+    blocks,
+    from_messages,
+    memory_files,
+    migrate,
+    migrations,
+    read_session,
+    timestamps,
+)
 from session_migrator.agents import Block
 from session_migrator.cli import main
 from session_migrator.errors import NoConversation, Refused, UsageError, WriteError
@@ -24,7 +34,8 @@ from session_migrator.memory import remember, render
 from session_migrator.migration import Migration
 
 MEMORY = Path(".workbuddy", "memory")
-INDEX, LOG = MEMORY / "MEMORY.md", MEMORY / f"{date.today().isoformat()}.md"
+DAY = "2026-03-02"
+INDEX, LOG = MEMORY / "MEMORY.md", MEMORY / f"{DAY}.md"
 ARCHIVE = Path(".workbuddy", "session-migrator")
 BLOCK = re.compile(rb"<!-- session-migrator:begin (\w+) -->\r?\n.*?<!-- session-migrator:end \1 -->", re.DOTALL)
 Remember = Callable[..., Migration]
@@ -44,6 +55,12 @@ def carry(project: Path) -> Remember:
         return migrate(ref, to, into=project, **options)
 
     return run
+
+
+@pytest.fixture(autouse=True)
+def day(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The day of every test, also of one that runs at midnight."""
+    monkeypatch.setattr(timestamps, "today", lambda: date.fromisoformat(DAY))
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -77,7 +94,7 @@ def test_a_session_becomes_a_block_in_the_index_one_in_the_log_and_an_archive(pr
         assert "\n### Next steps\n\n- Open, and not part of either: mypy" in text
         assert "- `README.md`: edited 1×, read 1× (turn 7)" in text
         assert (project / path).stat().st_mode & 0o777 == 0o600
-    assert (project / LOG).read_text(encoding="utf-8").splitlines()[1] == f"# {date.today().isoformat()}"
+    assert (project / LOG).read_text(encoding="utf-8").splitlines()[1] == f"# {DAY}"
     whole = (project / archive).read_text(encoding="utf-8")
     assert "## Decisions and steps" in whole
     assert "No module named mypy" in whole.split("\n---\n")[1]
@@ -252,7 +269,7 @@ def test_openclaws_memory_is_in_its_own_workspace(tmp_path: Path, monkeypatch: p
         migrate(LONG, "openclaw", form="memory")
     (tmp_path / "state" / "workspace").mkdir(parents=True)
     migrate(LONG, "openclaw", form="memory")
-    log = f"memory/{date.today().isoformat()}.md"
+    log = f"memory/{DAY}.md"
     assert {"MEMORY.md", log} < set(contents(tmp_path / "state" / "workspace"))
     other = tmp_path / "other"
     other.mkdir()
