@@ -72,6 +72,19 @@ def test_after_a_compaction_the_summary_is_live_and_the_rest_earlier(version: st
     assert session.earlier[0].origin in ("human", "injected")
 
 
+@pytest.mark.parametrize("named", ["u2", "was-never-written", None])
+def test_before_a_compaction_is_what_it_names_or_the_last_message_before_it(tmp_path: Path, named: str | None) -> None:
+    boundary = {"type": "system", "subtype": "compact_boundary", "uuid": "b", "parentUuid": None}
+    path = session_file(
+        tmp_path, record("user", "u1", None, "Go."), record("assistant", "u2", "u1", "Done."),
+        {"type": "progress", "uuid": "p", "parentUuid": "u2"}, {**boundary, "logicalParentUuid": named},
+        record("user", "u3", "b", "A summary.", isCompactSummary=True), record("user", "u4", "u3", "Next."),
+    )  # fmt: skip
+    session = reader.read(path).session
+    assert [message.text for message in session.earlier] == ["Go.", "Done."]
+    assert [message.text for message in session.messages[1:]] == ["Next."]
+
+
 def test_sub_agents_and_the_request_log_are_not_part_of_the_conversation() -> None:
     session = reader.read(files("2.1.332-subagent")[0]).session
     assert [m.role for m in session.messages if m.origin != "injected"] == ["user", "assistant", "tool", "assistant"]

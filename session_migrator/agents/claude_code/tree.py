@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -84,10 +85,10 @@ def active(nodes: Sequence[Node]) -> tuple[list[Node], list[Node], list[Loss]]:
     seen: set[str] = set()
     live = _line(leaf, parent, below, seen)
     lines: list[list[Node]] = []
-    before = _before(live, first, seen)
+    before = _before(live, unique, first, seen)
     while before is not None:
         lines.append(_line(before, parent, below, seen))
-        before = _before(lines[-1], first, seen)
+        before = _before(lines[-1], unique, first, seen)
     earlier = [node for line in reversed(lines) for node in line]
     left = sum(1 for node in unique if node.speaks and node.id not in seen)
     if left:
@@ -96,11 +97,17 @@ def active(nodes: Sequence[Node]) -> tuple[list[Node], list[Node], list[Loss]]:
     return live, earlier, losses
 
 
-def _before(line: Sequence[Node], first: dict[str, Node], seen: set[str]) -> Node | None:
-    """The last record before the compaction that a line starts with."""
+def _before(line: Sequence[Node], unique: Sequence[Node], first: dict[str, Node], seen: set[str]) -> Node | None:
+    """The last record before the compaction that a line starts with: the one that is named there, or where that was
+    never written (seen with 2.1.33 to 2.1.42), the last message before it in the file."""
     boundary = next((node for node in line if node.is_boundary), None)
-    logical = boundary.logical_parent if boundary else None
-    return first.get(logical) if logical and logical not in seen else None
+    if boundary is None:
+        return None
+    found = first.get(boundary.logical_parent or "")
+    if found is None:
+        place = bisect_left(unique, boundary.offset, key=lambda node: node.offset)
+        found = next((unique[index] for index in range(place - 1, -1, -1) if unique[index].speaks), None)
+    return found if found and found.id not in seen else None
 
 
 def _line(
