@@ -14,16 +14,19 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from .compressors import TruncationCompressor
+    from .compressors import Compressed, LadderCompressor, TruncationCompressor
     from .decision import Decision
     from .exporter import from_messages, to_messages
     from .migration import Migration, decide, migrate
     from .model import Message, Session, SessionInfo
+    from .retrieval import recall
     from .sessions import list_sessions, read_session
     from .storage import Store
 
 _HOMES = {
+    "Compressed": "compressors",
     "Decision": "decision",
+    "LadderCompressor": "compressors",
     "Message": "model",
     "Migration": "migration",
     "Session": "model",
@@ -35,12 +38,14 @@ _HOMES = {
     "list_sessions": "sessions",
     "migrate": "migration",
     "read_session": "sessions",
+    "recall": "retrieval",
     "to_messages": "exporter",
 }
 
 __all__ = [
-    "Decision", "Message", "Migration", "Session", "SessionInfo", "Store", "TruncationCompressor", "decide",
-    "from_messages", "list_sessions", "migrate", "read_session", "to_messages",
+    "Compressed", "Decision", "LadderCompressor", "Message", "Migration", "Session", "SessionInfo", "Store",
+    "TruncationCompressor", "decide", "from_messages", "list_sessions", "migrate", "read_session", "recall",
+    "to_messages",
 ]  # fmt: skip
 
 

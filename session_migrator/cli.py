@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import io
-import json
 import os
 import shutil
 import subprocess
@@ -16,10 +15,11 @@ import click
 
 from . import __version__, agents
 from .errors import MigrationError, NotFound, UsageError
+from .printing import print_json, printable, show_decision, show_migration
 
 if TYPE_CHECKING:
     from .decision import Decision, Target
-    from .migration import Form, History, Migration
+    from .migration import Form, History
 
 _AGENT = click.Choice(list(agents.AGENTS))
 _FOLDER = click.Path(path_type=Path)
@@ -61,7 +61,7 @@ class _Group(click.Group):
 def _fail(message: str, remedy: str, code: int) -> NoReturn:
     lines = [f"error: {message}"] + ([f"try: {remedy}"] if remedy else [])
     for line in lines:
-        click.echo(" ".join(_printable(line).split()), err=True)
+        click.echo(" ".join(printable(line).split()), err=True)
     sys.exit(code)
 
 
@@ -83,7 +83,7 @@ def agents_command(as_json: bool) -> None:
     """The agents, and where they keep sessions."""
     rows = [_agent_row(agent) for agent in agents.MEMORIES]
     if as_json:
-        _print_json(rows)
+        print_json(rows)
         return
     for row in rows:
         state = f"{row['sessions']} sessions in {row['home']}" if row["found"] else row["why"]
@@ -132,11 +132,11 @@ def list_command(
         {**info.to_dict(), "messages": _count(info.agent, info.path) if count else None} for info in infos
     ]
     if as_json:
-        _print_json(rows)
+        print_json(rows)
         return
     for row in rows:
         messages = f"{row['messages']:>6}  " if row["messages"] is not None else ""
-        title, name = headline(_printable(row["title"] or ""), 60) or "", _printable(row["id"])
+        title, name = headline(printable(row["title"] or ""), 60) or "", printable(row["id"])
         click.echo(f"{row['agent']:<12}{name:<38}{(row['updated_at'] or '')[:16]:<18}{messages}{title}")
     if not rows:
         click.echo("no sessions here; all of them: session-migrator list --all", err=True)
@@ -168,11 +168,11 @@ def show(session: str, source: str | None, from_home: Path | None, form: str, re
         shown, counts = redact_session(shown)
         click.echo(report(counts), err=True)
     if form in ("json", "messages"):
-        _print_json(exporter.to_document(shown) if form == "json" else exporter.to_messages(shown))
+        print_json(exporter.to_document(shown) if form == "json" else exporter.to_messages(shown))
     else:
         click.echo(exporter.to_markdown(shown) if form == "markdown" else exporter.to_text(shown))
     for loss in reading.losses:
-        click.echo(f"{loss.severity}: {_printable(loss.detail)}", err=True)
+        click.echo(f"{loss.severity}: {printable(loss.detail)}", err=True)
 
 
 @main.command()
@@ -200,25 +200,25 @@ def decide(
         target = inspect(name, model=model, folder=folder, window=window)
         result, said = decide_for(found, target, count_online)
         for warning in (*target.warnings, *said):
-            click.echo(f"note: {_printable(warning)}", err=True)
+            click.echo(f"note: {printable(warning)}", err=True)
         return target, result
 
     if agent is not None or model is not None:
         _, result = decided(agent)
-        _print_json(result.to_dict()) if as_json else _show_decision(result)
+        print_json(result.to_dict()) if as_json else show_decision(result)
         return
     rows: list[dict[str, Any]] = []
     for name in _agents_here():
         try:
             target, result = decided(name)
         except MigrationError as error:  # one agent that is badly set up hides no other
-            click.echo(f"note: {name}: {_printable(str(error))}", err=True)
+            click.echo(f"note: {name}: {printable(str(error))}", err=True)
             continue
         rows.append({"agent": name, **result.to_dict()})
         if not as_json:
             click.echo(_verdict(name, target, result))
     if as_json:
-        _print_json(rows)
+        print_json(rows)
 
 
 def _agents_here() -> list[str]:
@@ -235,7 +235,7 @@ def _verdict(name: str, target: Target, decided: Decision) -> str:
         "exact" if decided.counter.method == "exact" else f"at most; exact: {target.counter.remedy or '--count-online'}"
     )
     size = f"{decided.tokens:,} tokens for {decided.budget:,}"
-    return f"{name:<14}{fits:<10}{size:<34}{_printable(target.model)} ({sure})"
+    return f"{name:<14}{fits:<10}{size:<34}{printable(target.model)} ({sure})"
 
 
 @main.command()
@@ -283,9 +283,9 @@ def migrate(
         count_online=count_online, dry_run=dry_run, again=again,
     )  # fmt: skip
     if as_json:
-        _print_json(done.to_dict())
+        print_json(done.to_dict())
     else:
-        _show_migration(done)
+        show_migration(done)
     if start and done.target["resume"]:
         sys.stdout.flush()
         sys.exit(subprocess.run(done.target["resume"], shell=True, check=False).returncode)
@@ -312,14 +312,14 @@ def models_command(name: str | None, refresh: bool, as_json: bool) -> None:
     said = Capacities(Store())
     if refresh:
         for line in model_report.refreshed(said):
-            click.echo(_printable(line), err=as_json or name is not None)
+            click.echo(printable(line), err=as_json or name is not None)
         if name is None and not as_json:
             return
     if as_json:
-        _print_json(model_report.known(said) if name is None else model_report.document(name, said))
+        print_json(model_report.known(said) if name is None else model_report.document(name, said))
         return
     for line in model_report.listing(said) if name is None else model_report.lines(name, said):
-        click.echo(_printable(line))
+        click.echo(printable(line))
 
 
 @main.command("migrations")
@@ -331,14 +331,14 @@ def migrations_command(as_json: bool) -> None:
 
     rows = listing(Store())
     if as_json:
-        _print_json(rows)
+        print_json(rows)
         return
     for row in rows:
         source, target = row["source"], row["target"]
         result = (target["session_id"] or "memory")[:8]
         ends = f"{source['agent']} {source['session_id'][:18]} -> {target['agent']} {result}"
         sizes = f"{row['tokens_before']:,} -> {row['tokens_after']:,} tokens"
-        click.echo(f"{row['migration']:<14}{row['created_at'][:16]:<18}{_printable(ends):<60}{row['mode']:<10}{sizes}")
+        click.echo(f"{row['migration']:<14}{row['created_at'][:16]:<18}{printable(ends):<60}{row['mode']:<10}{sizes}")
 
 
 @main.command()
@@ -355,54 +355,31 @@ def undo(migration: str) -> None:
         click.echo(f"removed: the block in {block['path']}")
 
 
+@main.command("recall")
+@click.argument("name", metavar="ID")
+@click.option("--lines", help="Of it the lines A:B, from 1, both included.")
+@click.option("--grep", help="Only lines that hold this text, with their numbers.")
+@_as_json
+def recall_command(name: str, lines: str | None, grep: str | None, as_json: bool) -> None:
+    """What was left out of a compressed session, by the ID in the mark, word for word."""
+    from .retrieval import find, selected
+
+    found = find(name)
+    text = selected(found.text, lines, grep)
+    if as_json:
+        print_json({**found.to_dict(), "data": found.data.decode("utf-8", "surrogatepass"), "text": text})
+        return
+    when = f", {found.timestamp}" if found.timestamp else ""
+    click.echo(f"{found.agent} session {printable(found.session_id)}{when}", err=True)
+    click.echo(text)
+
+
 @main.command("mcp")
 def mcp_command() -> None:
     """Serve the MCP tools over stdin and stdout."""
     from .server import main as serve
 
     serve()
-
-
-def _show_decision(decided: Decision) -> None:
-    for entry in decided.ledger:
-        click.echo(f"  {entry.name:<13}{entry.tokens:>11,}  {_printable(entry.why)}")
-    verdict = "it fits as it is" if decided.mode == "direct" else "it does not fit as it is"
-    verdict = verdict if decided.budget > 0 else "nothing is left for a session"
-    click.echo(f"{decided.mode}: {decided.tokens:,} tokens for a budget of {decided.budget:,}: {verdict}")
-
-
-def _show_migration(done: Migration) -> None:
-    click.echo(f"{done.source['agent']} {_printable(done.source['session_id'])} -> {done.target['agent']}")
-    if done.decision:
-        _show_decision(done.decision)
-    else:
-        click.echo(f"memory: {done.tokens_after:,} tokens, of a session of {done.tokens_before:,}")
-    if done.mode == "compress":
-        click.echo(f"kept:    {done.tokens_after:,} of {done.tokens_before:,} tokens")
-    for loss in done.losses:
-        click.echo(f"{'lost:' if loss.severity == 'lossy' else 'changed:':<9}{_printable(loss.detail)}")
-    for warning in done.warnings:
-        click.echo(f"note:    {_printable(warning)}")
-    if done.migration is None:
-        click.echo("dry run: nothing was written")
-        return
-    for path in done.target["paths"]:
-        click.echo(f"{'wrote:' if done.mode == 'memory' else 'session:':<9}{path}")
-    click.echo(f"undo:    session-migrator undo {done.migration}")
-    if done.target["resume"]:
-        click.echo(f"resume:  {done.target['resume']}")
-
-
-def _print_json(data: Any) -> None:
-    from .jsondata import clean
-
-    utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    click.echo(json.dumps(clean(data), ensure_ascii=not utf8, indent=2))
-
-
-def _printable(words: str) -> str:
-    """A text of someone else's, safe for a terminal: no control characters."""
-    return "".join(char if char.isprintable() or char == " " else " " for char in words)
 
 
 if __name__ == "__main__":

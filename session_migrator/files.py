@@ -7,12 +7,15 @@ import errno
 import hashlib
 import os
 import tempfile
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from .errors import Refused, WriteError
 
 _PREFIX, _SUFFIX = ".session-migrator-", ".tmp"
+# zlib: its fastest level, and the window bits that stand for a gzip file.
+_LEVEL, _GZIP = 1, 31
 
 
 def is_file(path: Path | str) -> bool:
@@ -116,14 +119,18 @@ def rewrite(path: Path, old: str | None, new: str) -> None:
     _put(temporary, path)
 
 
-def replace_by_digest(folder: Path, suffix: str, chunks: Iterable[bytes]) -> str:
-    """Write a file of our own that is named by the sha256 of its content, which is returned. Raises WriteError."""
+def replace_by_digest(folder: Path, suffix: str, chunks: Iterable[bytes], packed: bool = False) -> str:
+    """Write a file of our own that is named by the sha256 of its content, which is returned; ``packed`` with gzip.
+    Raises WriteError."""
     digest = hashlib.sha256()
+    packer = zlib.compressobj(_LEVEL, wbits=_GZIP)
 
     def passed() -> Iterator[bytes]:
         for chunk in chunks:
             digest.update(chunk)
-            yield chunk
+            yield packer.compress(chunk) if packed else chunk
+        if packed:
+            yield packer.flush()
 
     make_folder(folder)
     temporary = _write_temporary(folder / "new", passed())

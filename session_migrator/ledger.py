@@ -70,6 +70,10 @@ class Ledger(Value):
     plan: list[Step] = field(default_factory=list[Step])
     turns: int = 0
 
+    def by_importance(self) -> list[tuple[str, FileUse]]:
+        """The files, the edited ones first, then by how recently they were used."""
+        return sorted(self.files.items(), key=lambda item: (not item[1].edits, -item[1].turn))
+
 
 def is_prompt(message: Message) -> bool:
     """Whether a message begins a turn: the human's, whatever is in it."""

@@ -33,6 +33,7 @@ from .tokens import images
 OPENER = "[The conversation before this point is not part of this session.]"
 SYSTEM_NOTE = "[System message of the source session]"
 ERROR_NOTE = "[error]"
+REASONING_NOTE = "> [reasoning]"
 USER_NOTE = "[The user wrote:]"
 # Keys for what has no place of its own in the target's arguments.
 RAW_ARGUMENTS, TOOL_NAME = "_raw", "_tool"
@@ -60,6 +61,13 @@ def lower(session: Session, capabilities: Capabilities, now: str | None = None) 
     created, updated = (stamp and min(stamp, now) for stamp in (session.created_at, session.updated_at))
     lowered = replace(session, messages=collect(messages), children=(), created_at=created, updated_at=updated)
     return lowered, merged(losses)
+
+
+def is_reasoning(message: Message, part: Part) -> bool:
+    """Whether a part of a lowered session is the model's reasoning, as it was or quoted."""
+    if isinstance(part, Text):
+        return message.role == "assistant" and part.text.startswith(REASONING_NOTE)
+    return isinstance(part, Thinking)
 
 
 def _opened(messages: Iterable[Message], capabilities: Capabilities) -> Iterator[Message]:
@@ -148,7 +156,7 @@ def _thinking(part: Thinking, capabilities: Capabilities, losses: list[Loss]) ->
         return
     losses.append(Loss(kind="thinking", severity="info", detail="reasoning is carried as quoted text"))
     quoted = "\n".join(f"> {line}".rstrip() for line in part.text.strip().splitlines())
-    yield Text(text=f"> [reasoning]\n{quoted}")
+    yield Text(text=f"{REASONING_NOTE}\n{quoted}")
 
 
 def _call(part: ToolCall, capabilities: Capabilities, losses: list[Loss]) -> ToolCall:

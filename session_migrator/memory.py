@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from . import redaction
 from .exporter.transcript import one_line, visible
-from .ledger import CommandUse, FileUse, Ledger, is_prompt, ledger
+from .ledger import CommandUse, Ledger, is_prompt, ledger
 from .model import Compaction, Message, Session, headline
 
 Language = Literal["en", "zh", "ru"]
@@ -220,12 +220,7 @@ def _step(turn: _Turn, words: Mapping[str, str]) -> str:
 
 
 def _files(known: Ledger, words: Mapping[str, str]) -> Iterator[str]:
-    """Edited files first, then by how recently they were used."""
-
-    def order(item: tuple[str, FileUse]) -> tuple[bool, int]:
-        return not item[1].edits, -item[1].turn
-
-    for path, use in sorted(known.files.items(), key=order):
+    for path, use in known.by_importance():
         counts = [f"{words['edited']} {use.edits}×"] if use.edits else []
         counts += [f"{words['read']} {use.reads}×"] if use.reads else []
         counts += [words["deleted"]] if use.deleted else []

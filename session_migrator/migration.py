@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from . import agents, compressors, memory_files, migrations, online, remarks, sessions, timestamps, tokens
+from . import agents, compressors, memory_files, migrations, online, remarks, retrieval, sessions, timestamps, tokens
 from .agents import AgentSpec, Capabilities, Reading, Written
 from .comparison import difference
 from .compressors import Compressed
 from .decision import LEAST_BUDGET, Decision, Target
 from .errors import MigrationError, NoConversation, Refused, UsageError, WriteError
-from .exporter import dump
 from .files import is_folder
 from .losses import Loss, merged
 from .lowering import lower
@@ -198,7 +197,7 @@ def _as_session(
         """Store the originals of what was left out, write, read back and compare."""
         kept: Document = {}
         if result.elided:
-            kept["originals"] = workspace.add("originals", dump(replace(result.session, messages=result.elided)))
+            kept["originals"] = retrieval.keep(workspace, result)
         assert spec.write is not None, "an agent of AGENTS"
         written = spec.write(result.session, home, folder)
         try:

@@ -26,10 +26,8 @@ def on_session(
     elif decided.mode == "compress" and counter.method != "exact":
         found.append(f"tokens of what is kept are an upper bound, counted with {counter.name}")
     if result.elided:
-        kept = len(result.session.messages) - 1
-        found.append(
-            f"the latest {kept} messages are kept whole; {len(result.elided)} are left out, and stay at the source"
-        )
+        count = f"{len(result.elided):,} messages are left out or shortened"
+        found.append(f"{count}; each mark in their place has an id: session-migrator recall ID gives it back")
     most = target.longest_result
     if most is not None:
         results = (part for message in result.session.messages for part in message.results)

@@ -2,16 +2,19 @@
 
 ROOT/workspaces/<name>-<hash>/workspace.json            the folder it stands for
 ROOT/workspaces/<name>-<hash>/<kind>/<key>.json         one document
+ROOT/workspaces/<name>-<hash>/<kind>/<key>.jsonl.gz     lines, packed
 """
 
 from __future__ import annotations
 
 import contextlib
+import gzip
 import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Generator, Iterable, Mapping
+import zlib
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,6 +23,7 @@ from .files import make_folder, replace, replace_by_digest
 
 Document = dict[str, Any]
 
+_PACKED = ".jsonl.gz"
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 
 
@@ -59,10 +63,32 @@ class Workspace:
         """Store a document, in place of an older one of that key. Raises UsageError (key), WriteError."""
         return self.update(kind, key, lambda _: dict(document))
 
-    def add(self, kind: str, chunks: Iterable[bytes]) -> str:
-        """Store a JSON document, given as the pieces of its text, under the sha256 of that text; its key."""
+    def add(self, kind: str, chunks: Iterable[bytes], suffix: str = ".json") -> str:
+        """Store a document, given as the pieces of its text, under the sha256 of that text; its key."""
         with self.locked():
-            return replace_by_digest(self.path / _checked(kind), ".json", chunks)
+            return replace_by_digest(self.path / _checked(kind), suffix, chunks)
+
+    def pack(self, kind: str, chunks: Iterable[bytes]) -> str:
+        """Store lines, given as pieces of their text, packed, under the sha256 of that text; its key."""
+        with self.locked():
+            return replace_by_digest(self.path / _checked(kind), _PACKED, chunks, packed=True)
+
+    def unpack(self, kind: str, key: str) -> Iterator[bytes]:
+        """The lines stored under a key. Raises ReadError where the file is missing or damaged."""
+        path = self.packed_path(kind, key)
+        try:
+            with gzip.open(path, "rb") as lines:
+                yield from lines
+        except (OSError, EOFError, zlib.error) as error:
+            raise ReadError(f"{path} is damaged or cannot be read", "restore it, or remove it") from error
+
+    def packed(self, kind: str) -> list[str]:
+        """The keys of what is stored packed, sorted."""
+        return sorted(path.name.removesuffix(_PACKED) for path in (self.path / _checked(kind)).glob(f"*{_PACKED}"))
+
+    def packed_path(self, kind: str, key: str) -> Path:
+        """The file of what is stored packed."""
+        return self.path / _checked(kind) / f"{_checked(key)}{_PACKED}"
 
     def update(self, kind: str, key: str, change: Callable[[Document | None], Document]) -> Path:
         """Replace a document by what ``change`` makes of it (None where there is none yet). No other process
@@ -85,9 +111,10 @@ class Workspace:
         return sorted(path.stem for path in (self.path / _checked(kind)).glob("*.json"))
 
     def remove(self, kind: str, key: str) -> None:
-        """Remove a document, if it is there."""
+        """Remove a document, or what is stored packed, if it is there."""
         with self.locked():
             self._file(kind, key).unlink(missing_ok=True)
+            self.packed_path(kind, key).unlink(missing_ok=True)
 
     def _file(self, kind: str, key: str) -> Path:
         return self.path / _checked(kind) / f"{_checked(key)}.json"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -66,6 +66,20 @@ class Migrated(Value):
     tokens_before: int
     tokens_after: int
     messages_path: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recalled(Value):
+    """What was left out of a compressed session, and where it stood. text holds the beginning where there is a path,
+    which is the file of all of it."""
+
+    id: str
+    agent: str
+    session_id: str
+    title: str | None
+    timestamp: str | None
+    text: str
+    path: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,7 +189,7 @@ def migrate_session(
     gets the messages where they have over 8,000 characters, and those that were left out. Raises MigrationError's
     kinds.
     """
-    from . import compressors, decision, exporter, jsondata
+    from . import compressors, decision, exporter, jsondata, retrieval
     from .agents import Capabilities
     from .lowering import lower
     from .migration import compressed
@@ -198,14 +212,28 @@ def migrate_session(
         result = compressed(lowered, compressors.DEFAULT, decided.budget, counter, capabilities)
         kept, after = exporter.to_messages(result.session), counter.session(result.session).high
         if result.elided:
-            place.add("originals", exporter.dump(replace(result.session, messages=result.elided)))
+            retrieval.keep(place, result)
     elif any(loss.kind == "tool_pair" for loss in losses):
         kept = exporter.to_messages(lowered)
     text = jsondata.dumps(kept)
-    path = None if len(text) <= MOST_CHARACTERS else _written(place, text)
+    path = None if len(text) <= MOST_CHARACTERS else _written(place, "messages", ".json", text)
     return Migrated(
         decision=decided.to_dict(), messages=None if path else kept, tokens_before=decided.tokens, tokens_after=after,
         messages_path=path,
+    )  # fmt: skip
+
+
+def recall(id: str, lines: str | None = None, grep: str | None = None) -> Recalled:
+    """What stands under the id of a mark, or of its lines those named. Raises NotFound, ReadError, UsageError."""
+    from . import retrieval
+    from .storage import Store
+
+    found = retrieval.find(id)
+    text = retrieval.selected(found.text, lines, grep)
+    path = None if len(text) <= MOST_CHARACTERS else _written(Store().workspace(""), "recalled", ".txt", text)
+    return Recalled(
+        id=found.id, agent=found.agent, session_id=found.session_id, title=headline(found.title),
+        timestamp=found.timestamp, text=text[:MOST_CHARACTERS], path=path,
     )  # fmt: skip
 
 
@@ -216,10 +244,10 @@ def _folder(path: str | None) -> Path:
     return Path(path or "").absolute()
 
 
-def _written(place: Workspace, text: str) -> str:
+def _written(place: Workspace, kind: str, suffix: str, text: str) -> str:
     """The file in the store that now holds the text, the same one for the same text."""
-    key = place.add("messages", [text.encode("utf-8")])
-    return str((place.path / "messages" / f"{key}.json").absolute())
+    key = place.add(kind, [text.encode("utf-8", "backslashreplace")], suffix)
+    return str((place.path / kind / f"{key}{suffix}").absolute())
 
 
 def list_sessions(agent: str | None = None, cwd: str | None = None, limit: int = 20) -> Sessions:

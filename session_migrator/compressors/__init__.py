@@ -6,15 +6,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from .protocol import Compressed, Compressor
+from .protocol import Compressed, Compressor, Elision
 
 if TYPE_CHECKING:
+    from .ladder import LadderCompressor
     from .truncation import TruncationCompressor
 
-__all__ = ["COMPRESSORS", "Compressed", "Compressor", "TruncationCompressor", "get"]
+__all__ = ["COMPRESSORS", "Compressed", "Compressor", "Elision", "LadderCompressor", "TruncationCompressor", "get"]
 
-COMPRESSORS: dict[str, str] = {"truncation": "TruncationCompressor"}
-DEFAULT = "truncation"
+COMPRESSORS: dict[str, str] = {"ladder": "LadderCompressor", "truncation": "TruncationCompressor"}
+DEFAULT = "ladder"
 
 
 def get(name: str) -> Compressor:

@@ -9,13 +9,26 @@ from typing import Protocol
 from ..model import Message, Session, Value
 from ..tokens import Counter
 
+Span = tuple[int, int, int | None]
+"""Whole messages from one place up to another (part None), or that part of the one at the first place."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Elision(Value):
+    """What a mark in a compressed session stands for: its ``id``, and where in ``Compressed.elided`` that is."""
+
+    id: str
+    spans: tuple[Span, ...]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compressed(Value):
-    """A session within its budget, and the messages that are no longer in it as they were."""
+    """A session within its budget, the messages that are no longer in it as they were, in order, and what of them the
+    marks in the session stand for."""
 
     session: Session
     elided: Sequence[Message] = ()
+    elisions: tuple[Elision, ...] = ()
 
 
 class Compressor(Protocol):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from itertools import accumulate, chain
 
@@ -10,11 +9,14 @@ from ..errors import Refused
 from ..model import Message, Session, Text, goal, headline
 from ..sequences import collect, weight
 from ..tokens import Counter
-from .protocol import Compressed
-from .units import units
+from . import marks
+from .protocol import Compressed, Elision
+from .units import costs, units
 
 # The share of the budget that the preview of the earliest message may take.
 _PREVIEW_SHARE = 0.15
+# An id that takes more tokens than any other: a vocabulary has hardly a word of it.
+_LONGEST_ID = "9f8e7d6c5b"
 
 
 class TruncationCompressor:
@@ -26,44 +28,35 @@ class TruncationCompressor:
         is larger."""
         whole = list(units(session.messages))
         preview = _preview(goal(session.messages) or "", int(budget * _PREVIEW_SHARE), counter)
-        note = _note(session, len(session.messages), sum(map(weight, session.messages)), preview)
-        framing = counter.session(replace(session, messages=())).high
-        room = budget - framing - counter.message(note).high
-        costs = _costs(session, reversed(whole), counter, until=budget)
-        if len(costs) == len(whole) and framing + sum(costs) <= budget:
+        room = budget - counter.session(replace(session, messages=())).high
+        taken = costs(session, reversed(whole), counter, until=budget)
+        if len(taken) == len(whole) and sum(taken) <= room:
             return Compressed(session=session)
-        kept = sum(1 for total in accumulate(costs) if total <= room)
+        note = _note(session, len(session.messages), sum(map(weight, session.messages)), preview, _LONGEST_ID)
+        room -= counter.message(note).high
+        kept = sum(1 for total in accumulate(taken) if total <= room)
         if not kept:
             raise Refused(
-                f"the newest message alone takes {costs[0] if costs else 0:,} tokens, the room is {max(room, 0):,}",
+                f"the newest message alone takes {taken[0] if taken else 0:,} tokens, the room is {max(room, 0):,}",
                 "choose a model with a larger window, or a larger --budget",
             )
         start = whole[len(whole) - kept].start
         elided = session.messages[:start]
-        note = _note(session, start, sum(map(weight, elided)), preview)
+        span = (0, start, None)
+        name = marks.id_of(marks.original(elided, [span]))
+        note = _note(session, start, sum(map(weight, elided)), preview, name)
         note = replace(note, timestamp=elided[0].timestamp)
         messages = collect(chain([note], session.messages[start:]))
-        return Compressed(session=replace(session, messages=messages), elided=elided)
+        elisions = (Elision(id=name, spans=(span,)),)
+        return Compressed(session=replace(session, messages=messages), elided=elided, elisions=elisions)
 
 
-def _costs(session: Session, backwards: Iterable[range], counter: Counter, until: int) -> list[int]:
-    """The tokens of the units from the latest back, as long as their sum is not over ``until``: what lies beyond need
-    not be counted."""
-    costs: list[int] = []
-    total = 0
-    for unit in backwards:
-        if total > until:
-            break
-        costs.append(sum(counter.message(session.messages[place]).high for place in unit))
-        total += costs[-1]
-    return costs
-
-
-def _note(session: Session, count: int, size: int, preview: str) -> Message:
+def _note(session: Session, count: int, size: int, preview: str, name: str) -> Message:
     """The note in the place of ``count`` messages with about ``size`` characters."""
     words = (
         f"[{count} earlier messages of this conversation (about {size:,} characters) were left out for want of room."
-        f" All of it is kept at its source: {session.agent}, session {headline(session.id)}.]"
+        f" All of it is kept at its source ({session.agent}, session {headline(session.id)}), and `session-migrator"
+        f" recall {name}` in a shell, or the tool `recall` of the MCP server session-migrator, gives it back.]"
     )
     if preview:
         words += f"\nThe conversation began with:\n{preview}"

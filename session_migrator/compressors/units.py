@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ..model import Message
+from ..model import Message, Session
+from ..tokens import Counter
 
 
 def units(messages: Iterable[Message]) -> Iterator[range]:
@@ -19,3 +20,16 @@ def units(messages: Iterable[Message]) -> Iterator[range]:
             calls = bool(message.calls)
     if place >= 0:
         yield range(start, place + 1)
+
+
+def costs(session: Session, backwards: Iterable[range], counter: Counter, until: int) -> list[int]:
+    """The tokens of units from the latest back, as long as their sum is not over ``until``: what lies beyond need not
+    be counted."""
+    found: list[int] = []
+    total = 0
+    for unit in backwards:
+        if total > until:
+            break
+        found.append(sum(counter.message(session.messages[place]).high for place in unit))
+        total += found[-1]
+    return found

@@ -69,6 +69,11 @@ def from_document(document: Any) -> Session:
     return _value(Session, _object(record.get("session"), "session"), "session")
 
 
+def message_of(record: Any) -> Message:
+    """The message of its JSON data, every text as it is there. Raises FormatError."""
+    return _message(record, "message")
+
+
 def _broken(place: str, wanted: str) -> FormatError:
     return FormatError(f"{place} must be {wanted}", "see docs/schema/session.schema.json for the form")
 
