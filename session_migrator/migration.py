@@ -198,6 +198,7 @@ def _as_session(
         kept: Document = {}
         if result.elided:
             kept["originals"] = retrieval.keep(workspace, result)
+            kept["marks"] = [elision.id for elision in result.elisions]
         assert spec.write is not None, "an agent of AGENTS"
         written = spec.write(result.session, home, folder)
         try:

@@ -87,20 +87,20 @@ def record(workspace: Workspace, made: Lineage, document: Document) -> None:
 
 def listing(store: Store) -> list[Document]:
     """Every migration, the newest first."""
-    rows = [{key: row.get(key) for key in _LISTED} for _, row in _records(store)]
+    rows = [{key: row.get(key) for key in _LISTED} for _, row in records(store)]
     return sorted(rows, key=lambda row: str(row["created_at"]), reverse=True)
 
 
 def untouched(store: Store, paths: Collection[str]) -> set[str]:
     """Those of these files that a migration wrote and nobody has changed since."""
-    made = {path: digest for _, row in _records(store) for path, digest in row["digests"].items()}
+    made = {path: digest for _, row in records(store) for path, digest in row["digests"].items()}
     return {path for path in paths if path in made and Path(path).exists() and _digest(Path(path)) == made[path]}
 
 
 def undo(store: Store, migration: str) -> Document:
     """Take back what a migration wrote, that and nothing else; its record. Raises NotFound, and Refused where the
     migrated session has been continued since."""
-    found = [(place, row) for place, row in _records(store) if str(row.get("migration")).startswith(migration)]
+    found = [(place, row) for place, row in records(store) if str(row.get("migration")).startswith(migration)]
     if len(found) != 1 or not migration:
         problem = f"{migration!r} fits {len(found)} migrations" if found else f"no migration is called {migration!r}"
         raise NotFound(problem, "see them with: session-migrator migrations")
@@ -116,7 +116,7 @@ def undo(store: Store, migration: str) -> Document:
         workspace.remove(RECORDS, row["migration"])
         _hand_down(workspace, written)
         originals = row.get("originals")
-        if originals and not any(other.get("originals") == originals for _, other in _records(store)):
+        if originals and not any(other.get("originals") == originals for _, other in records(store)):
             workspace.remove("originals", originals)
     return row
 
@@ -162,7 +162,8 @@ def _written(data: Mapping[str, Any]) -> Written:
     )
 
 
-def _records(store: Store) -> Iterator[tuple[Workspace, Document]]:
+def records(store: Store) -> Iterator[tuple[Workspace, Document]]:
+    """Every record that can be read, with its workspace."""
     for workspace in store.workspaces():
         for key in workspace.keys(RECORDS):
             row = _record(workspace, key)

@@ -346,9 +346,9 @@ def test_undo_forgets_the_originals_that_no_other_migration_needs(carry: Carry, 
     first, second = carry(budget=3_000), carry(budget=3_000, again=True)
     workspace = Store().workspace(project)
     migrations.undo(Store(), str(first.migration))
-    assert len(workspace.keys("originals")) == 1
+    assert len(workspace.packed("originals")) == 1
     migrations.undo(Store(), str(second.migration))
-    assert workspace.keys("originals") == []
+    assert workspace.packed("originals") == []
 
 
 def test_a_session_of_chat_messages_has_a_lineage_too(carry: Carry) -> None:
