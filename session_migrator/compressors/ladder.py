@@ -38,14 +38,16 @@ class Weights:
     ``reach``: the distance at which worth has fallen to a half; ``steepness``: how suddenly it falls there. ``stale``:
     the factor of a read whose file was read or edited again later; ``edited``: of a result that shows a file which the
     session edited. ``said``: the share for what the user said before the latest message; ``state``: for the note's
-    files, plan and failures; ``pinned``: for goal and latest message together.
+    files, plan and failures; ``pinned``: for goal and latest message together. ``each``: what one of the messages in
+    ``said`` may have at most (people paste logs).
     """
 
     reach: float = 0.7
-    steepness: float = 16.0
+    steepness: float = 32.0
     stale: float = 0.33
     edited: float = 2.0
-    said: float = 0.15
+    said: float = 0.35
+    each: float = 0.03
     state: float = 0.12
     pinned: float = 0.5
 
@@ -234,7 +236,7 @@ def _pin(plan: _Plan, heard: set[int], pins: int, weights: Weights) -> None:
     pinned = _pinned(plan.session.messages, sorted(heard))
     said = [unit for unit in plan.units if unit.places.start in heard and unit.places.start not in pinned]
     first = [unit for unit in plan.units if unit.places.start in pinned]
-    _raise_floors(first, int(pins * weights.pinned))
+    _raise_floors(first, int(pins * weights.pinned), pins)
     room, kept = pins * weights.said, list[_Unit]()
     for unit in reversed(said):
         room -= _GAP + unit.frame + sum(min(piece.size, _LEAST) for piece in unit.pieces)
@@ -242,7 +244,7 @@ def _pin(plan: _Plan, heard: set[int], pins: int, weights: Weights) -> None:
             break
         kept.append(unit)
     beginnings = sum(min(piece.size, _LEAST) for unit in kept for piece in unit.pieces)
-    _raise_floors(kept, beginnings + max(0, int(room)))
+    _raise_floors(kept, beginnings + max(0, int(room)), max(_LEAST, int(pins * weights.each)))
 
 
 def _pinned(messages: Sequence[Message], places: Iterable[int]) -> set[int]:
@@ -252,9 +254,9 @@ def _pinned(messages: Sequence[Message], places: Iterable[int]) -> set[int]:
     return {*islice(spoken, 1), *prompts[-1:]}
 
 
-def _raise_floors(chosen: Iterable[_Unit], room: int) -> None:
+def _raise_floors(chosen: Iterable[_Unit], room: int, each: int) -> None:
     pieces = [piece for unit in chosen for piece in unit.pieces]
-    most = level((piece.size for piece in pieces), room)
+    most = min(each, level((piece.size for piece in pieces), room))
     for piece in pieces:
         piece.floor = max(1, min(piece.size, most))
 
