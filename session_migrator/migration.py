@@ -219,9 +219,11 @@ def _as_memory(reading: Reading, order: _Order, found: list[str], memory_file: P
     into = order.into
     if spec.workspace and into is None:
         into = spec.workspace(order.home)
-    folder = _folder(session, into)
+    folder = place = _folder(session, into)
     if memory_file:
         spec = replace(spec, index=os.path.expanduser(memory_file), log=None)  # noqa: PTH111
+    elif spec.place:
+        place = spec.place(order.home, folder)
     if order.history != "live" and session.earlier:
         session = full_history(session)
     if not any(message.origin != "injected" for message in session.messages):
@@ -230,18 +232,18 @@ def _as_memory(reading: Reading, order: _Order, found: list[str], memory_file: P
     lowered, _ = lower(session, Capabilities(thinking="text"))
     day = date.today()
     memory = remember(session)
-    preview = memory_files.bodies(session, memory, spec, folder, "0" * 12, day)
+    preview = memory_files.bodies(session, memory, spec, place, "0" * 12, day)
     size = sum(counter.text(text).high for text in preview.values())
-    found = [*found, *remarks.over_limit(spec, folder, preview)] if not memory_file else found
+    found = [*found, *remarks.over_limit(spec, place, preview)] if not memory_file else found
     planned = _planned(reading, order, "memory", counter.session(lowered).high, size, (), found, None)
     options = {
-        "to": order.to, "folder": str(folder), "file": spec.index, "history": order.history, "form": "memory",
+        "to": order.to, "folder": str(place), "file": spec.index, "history": order.history, "form": "memory",
         "redact": order.redact,
     }  # fmt: skip
 
     def carry(workspace: Workspace, name: str) -> _Result:
-        known = migrations.blocks_in(workspace, folder / spec.index)
-        written = memory_files.write(session, memory, spec, folder, name, day, known)
+        known = migrations.blocks_in(workspace, place / spec.index)
+        written = memory_files.write(session, memory, spec, place, name, day, known)
         return _Result(written=written, resume=None, kept={})
 
     return _once(planned, order, migrations.lineage(session, options), folder, carry)

@@ -92,7 +92,8 @@ class MemorySpec:
     ``index``: the file that gets one block, which is replaced by the next; ``log``: the file of a day (``{day}``), to
     which each block is appended, where the agent keeps such; ``archive``: the folder of the whole texts. All within
     the project's folder, or in the agent's own ``workspace`` (given its home), where it has one for all projects.
-    ``default``: the form that a migration to the agent has where none is asked for. ``limit``: bytes of the index that
+    ``place``: where the agent keeps what it remembers of a project (given its home and the project's folder), where
+    that is elsewhere. ``default``: the form that a migration to the agent has where none is asked for. ``limit``: bytes of the index that
     the agent reads, where it is known.
     """
 
@@ -103,6 +104,7 @@ class MemorySpec:
     archive: str = ".session-migrator"
     limit: int | None = None
     workspace: Callable[[Path | None], Path] | None = None
+    place: Callable[[Path | None, Path], Path] | None = None
 
 
 Peek = Callable[[Path], SessionInfo | None]
@@ -130,6 +132,7 @@ class AgentSpec:
     resumes_recorded_model(recorded, wanted)   whether it would go on with the model that a session records, in the
                              place of the one it is wanted for
     home_variable            the environment variable that names another home, or the folder ``named_home`` of one
+    program_home()           the home that the command takes by itself, where that may be another than the agent's
     model(home, folder, named)     the model the client would use (aliases resolved), and where that is said
     window(model, known, home)     as the client sees it, given what the table knows; None where both know nothing
     trigger(window, home, folder)  tokens at which it compacts by itself, None where it never does
@@ -159,12 +162,12 @@ class AgentSpec:
     longest_result: Callable[[Path], int | None]
     overhead: str
     named_home: Callable[[Path], Path] = lambda home: home
+    program_home: Callable[[], Path] | None = None
 
     def resume_command(self, session_id: str, home: Path, folder: Path, model: str | None) -> str:
         """One shell line that goes on with a session from anywhere: in its folder, with its home where that is not
         the one the client would take, and with the model where one is named."""
-        variable = (
-            [] if home == self.locate(None) else [f"{self.home_variable}={shlex.quote(str(self.named_home(home)))}"]
-        )
+        taken = self.program_home() if self.program_home else self.locate(None)
+        variable = [] if home == taken else [f"{self.home_variable}={shlex.quote(str(self.named_home(home)))}"]
         command = shlex.join([self.program, *self.resume_arguments(session_id, model)])
         return f"cd {shlex.quote(str(folder))} && {' '.join([*variable, command])}"
