@@ -33,19 +33,19 @@ def configure(setup: Setup) -> None:
 
 def items(body: Body) -> Iterator[Item]:
     """The client wraps what the user says, and sends the images of results as the user's after all results."""
-    answered: list[str] = []
+    answered: str | None = None
     for message in body["messages"]:
         role, content, call_id = message["role"], message.get("content"), message.get("tool_call_id")
         if role == "system":
             continue
-        answered = [*answered, call_id] if call_id else answered
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
         images = role == "user" and parts[0].get("text") == _ATTACHED
         for part in parts[images:]:
             if part["type"] == "image_url":
-                yield "tool" if images else role, "image", data(part["image_url"]["url"]), call_id
+                yield "tool" if images else role, "image", data(part["image_url"]["url"]), answered if images else None
             elif role == "tool":
-                yield role, "result", part["text"], call_id
+                answered = call_id
+                yield role, "result", part["text"].removeprefix(_SEE_BELOW), call_id
             elif not part["text"].startswith(OWN):
                 yield role, "text", part["text"].removeprefix(_QUERY).removesuffix(_QUERY_END), None
         for call in message.get("tool_calls") or ():
@@ -60,6 +60,7 @@ def listed(setup: Setup) -> str:
     return json.dumps(json.loads(harness.ask(setup.client, url, _SERVE, env, setup.cwd)), ensure_ascii=False)
 
 
+_SEE_BELOW = "(see attached image)"
 _ATTACHED = "Attached image(s) from tool result:"
 _QUERY, _QUERY_END = "<user_query>", "</user_query>"
 _SERVE = ["--serve", "--port", str(PORT), "--auth", "none"]

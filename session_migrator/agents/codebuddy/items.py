@@ -17,10 +17,11 @@ from ..drafts import Draft, Drafts, by_origin
 from ..jsonl import Record, parse, rows, table, text
 from .tree import is_summary
 
-QUERY = "user_query"
+_QUERY = "user_query"
+_OPEN, _CLOSE = f"<{_QUERY}>", f"</{_QUERY}>"
 # What the client puts around, or beside, a user's words: for its model, and WorkBuddy in the file too (2.163.0).
 _TAGS = (
-    QUERY, "system-reminder", "command-message", "command-name", "local-command-stdout", "task-notification",
+    _QUERY, "system-reminder", "command-message", "command-name", "local-command-stdout", "task-notification",
     "monitor-event", "teammate-message", "channel", "cb_summary", "conversation_history_summary",
     "team-project-context", "user-context", "additional-data",
 )  # fmt: skip
@@ -36,8 +37,9 @@ ENCRYPTED = "ciphertext"
 
 
 def wrapped(words: str) -> str:
-    """A user's words as a file holds them: those that begin as the client's own are put between marks."""
-    return f"<{QUERY}>{words}</{QUERY}>" if _RESERVED.match(words) else words
+    """A user's words as WorkBuddy stores them. Without the marks the client takes words that begin as its own for its
+    own, and joins those of neighbouring messages to one (2.163.0)."""
+    return f"{_OPEN}{words}{_CLOSE}"
 
 
 def conversation(records: Iterable[Record], blobs: Path, losses: list[Loss]) -> Sequence[Message]:
@@ -109,16 +111,15 @@ def _apart(words: str) -> Iterator[tuple[Origin, str]]:
     if not _RESERVED.match(words):
         yield "human", words
         return
-    whole = words.removeprefix(f"<{QUERY}>").removesuffix(f"</{QUERY}>")
-    if len(whole) == len(words) - 2 * len(QUERY) - 5 and _RESERVED.match(whole):
-        yield "human", whole  # as ``wrapped`` makes it
+    if words.startswith(_OPEN) and words.endswith(_CLOSE):
+        yield "human", words[len(_OPEN) : -len(_CLOSE)]
         return
     at = 0
     for block in _BLOCK.finditer(words):
         between = words[at : block.start()].strip()
         if between:
             yield "human", between
-        if block[1] != QUERY:
+        if block[1] != _QUERY:
             yield ("summary" if "summary" in block[1] else "injected"), block[0]
         elif block[2].strip():
             yield "human", block[2].strip()
@@ -186,7 +187,8 @@ def _content(content: Record, blobs: Path) -> Iterator[Part]:
     """One content of a message or of a result."""
     kind, words = content.get("type"), _text_of(content)
     if words is not None:
-        yield Text(text=words)
+        if words:
+            yield Text(text=words)
     elif kind in ("input_image", "image", "image_url", "image_blob_ref"):
         yield _image(content, blobs)
     elif kind == "input_file":
