@@ -91,9 +91,9 @@ class MemorySpec:
 
     ``index``: the file that gets one block, which is replaced by the next; ``log``: the file of a day (``{day}``), to
     which each block is appended, where the agent keeps such; ``archive``: the folder of the whole texts. All within
-    the project's folder, or in the agent's own ``workspace`` (given its home), where it has one for all projects.
-    ``place``: where the agent keeps what it remembers of a project (given its home and the project's folder), where
-    that is elsewhere. ``default``: the form that a migration to the agent has where none is asked for. ``limit``: bytes of the index that
+    the project's folder, or in the agent's own ``workspace`` (given its home), where it has one for all projects, or
+    in the ``place`` where it keeps what it remembers of a project (given its home and the project's folder).
+    ``default``: the form that a migration to the agent has where none is asked for. ``limit``: bytes of the index that
     the agent reads, where it is known.
     """
 

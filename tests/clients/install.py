@@ -47,7 +47,14 @@ def download(command: list[str]) -> None:
 def from_npm(folder: Path, client: str) -> list[str]:
     """The command that installs a client's package, as it is pinned."""
     pin = harness.VERSIONS[client]
-    options = ["--save-exact", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(harness.place_of(client, folder))]
+    options = [
+        "--save-exact",
+        "--ignore-scripts",
+        "--no-audit",
+        "--no-fund",
+        "--prefix",
+        str(harness.place_of(client, folder)),
+    ]
     return [*npm(folder), "install", *options, f"{pin['package']}@{pin['version']}"]
 
 
@@ -58,7 +65,11 @@ def install(folder: Path) -> None:
     for client in harness.INSTALLED:
         wanted, found = harness.VERSIONS[client], harness.installed_version(client, folder)
         if found != wanted["version"]:
-            download(pip(harness.place_of(client, folder), wanted["wheel"]) if "wheel" in wanted else from_npm(folder, client))
+            download(
+                pip(harness.place_of(client, folder), wanted["wheel"])
+                if "wheel" in wanted
+                else from_npm(folder, client)
+            )
             found = harness.installed_version(client, folder)
             if found != wanted["version"]:
                 raise SystemExit(f"{client}: {found or 'nothing'} is installed, {wanted['version']} is wanted")

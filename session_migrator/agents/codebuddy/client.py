@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from ...context_windows import Window
 from ...files import is_file
+from ..jsonl import rows, table
 
 VERSION = "2.163.0"
 FOLDER = ".codebuddy"
@@ -94,8 +95,7 @@ def window(model_id: str, known: Window | None, home: Path) -> Window | None:
     """``maxInputTokens`` and ``maxOutputTokens`` of the home's models.json, else of the client's own list. The client
     goes by the first alone."""
     listed = _read(home / "models.json").get("models")
-    rows = cast(list[Any], listed) if isinstance(listed, list) else []
-    own = next((cast(dict[str, Any], row) for row in rows if isinstance(row, dict) and _is_called(row, model_id)), {})
+    own: dict[str, Any] = next((row for row in map(table, rows(listed)) if _is_called(row, model_id)), {})
     most, reply = _MODELS.get(model_id, (None, None))
     most, reply = _limit(own.get("maxInputTokens")) or most, _limit(own.get("maxOutputTokens")) or reply
     if most is None:
@@ -103,7 +103,7 @@ def window(model_id: str, known: Window | None, home: Path) -> Window | None:
     return Window(context=most, max_output=reply or (known.max_output if known else None), source="client")
 
 
-def _is_called(row: Any, model_id: str) -> bool:
+def _is_called(row: dict[str, Any], model_id: str) -> bool:
     return model_id in (row.get("id"), row.get("name"), f"custom-local:{row.get('id')}")
 
 
@@ -112,8 +112,8 @@ def _limit(value: Any) -> int | None:
 
 
 def trigger(seen: Window, home: Path, folder: Path) -> int | None:
-    """The size at which the client compacts by itself, a share of the window that it lets in;
-    ``autoCompactEnabled`` and ``autoCompactWindow`` of the settings and the variables that stand above them are heeded."""
+    """The size at which the client compacts by itself, a share of the window that it lets in; ``autoCompactEnabled``
+    and ``autoCompactWindow`` of the settings are heeded, and the variables that stand above them."""
     settings = [_read(path) for path in _settings(home, folder)]
     enabled = next((found["autoCompactEnabled"] for found in settings if "autoCompactEnabled" in found), True)
     if seen.context is None or enabled is False:
@@ -144,9 +144,14 @@ def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
 def mcp_servers(home: Path, folder: Path) -> tuple[str, ...]:
     """``mcpServers`` of the project's .mcp.json, and of the first file of the home that has some."""
     own = (home / ".mcp.json", home / "mcp.json", home / ".codebuddy.json", home.parent / ".codebuddy.json")
-    files = [next(filter(is_file, own), own[0]), next(filter(is_file, (folder / ".mcp.json", folder / "mcp.json")), own[0])]
+    files = [
+        next(filter(is_file, own), own[0]),
+        next(filter(is_file, (folder / ".mcp.json", folder / "mcp.json")), own[0]),
+    ]
     tables = (_read(path).get("mcpServers") for path in files)
-    return tuple(dict.fromkeys(name for found in tables if isinstance(found, dict) for name in cast(dict[str, Any], found)))
+    return tuple(
+        dict.fromkeys(name for found in tables if isinstance(found, dict) for name in cast(dict[str, Any], found))
+    )
 
 
 def _settings(home: Path, folder: Path) -> tuple[Path, ...]:

@@ -27,7 +27,7 @@ _TAGS = (
 )  # fmt: skip
 _BLOCK = re.compile(rf"<({'|'.join(_TAGS)})\b[^>]*>(.*?)</\1>", re.DOTALL)
 _RESERVED = re.compile(rf"\s*<(?:{'|'.join(_TAGS)})\b")
-_SUMMARY = re.compile(r"(?:\s*</?(?:cb_summary|conversation_history_summary|summary)\b[^>]*>)*\s*")
+_MARK = re.compile(r"</?(?:cb_summary|conversation_history_summary|summary)\b[^>]*>")
 _DATA_URL = re.compile(r"data:([^;,]*)(?:;[^,]*)?;base64,(.*)", re.DOTALL)
 _BLOB_ID = re.compile(r"[0-9a-f]{64}")
 _MOVED_OUT = "a result that its client had moved to a file is carried as its model saw it: a preview and the path"
@@ -90,13 +90,18 @@ def _told(drafts: Drafts, record: Record, about: Record, parts: list[Part]) -> N
     told: list[tuple[Origin | None, Part]] = []
     for part in parts:
         if whole == "summary" and isinstance(part, Text):
-            told.append((whole, Text(text=_SUMMARY.sub("", part.text, count=1).rpartition("</summary>")[0] or part.text)))
+            told.append((whole, Text(text=_bare(part.text))))
         elif whole is None and isinstance(part, Text):
-            told += [(origin, Text(text=words)) for origin, words in _apart(part.text)]
+            told.extend((origin, Text(text=words)) for origin, words in _apart(part.text))
         else:
             told.append((whole or "human", part))
     for origin, run in by_origin(told):
         drafts.add(Draft(role="user", parts=run, origin=origin, **_place(record)))
+
+
+def _bare(summary: str) -> str:
+    """The words of a summary without the marks around them."""
+    return _MARK.sub("", summary).strip()
 
 
 def _is_own(about: Record) -> bool:
@@ -143,7 +148,9 @@ def _parts(record: Record, blobs: Path) -> Iterator[Part]:
         parts = tuple(_output(record.get("output"), blobs))
         yield ToolResult(call_id=_call_id(record), parts=parts, is_error=_failed(record))
     elif kind == "reasoning":
-        texts = [_text_of(table(content)) or "" for content in _contents(record.get("rawContent") or record.get("content"))]
+        texts = [
+            _text_of(table(content)) or "" for content in _contents(record.get("rawContent") or record.get("content"))
+        ]
         if any(texts):
             yield Thinking(text="\n".join(texts))
     else:
@@ -238,7 +245,9 @@ def _held(words: str) -> list[Any] | None:
         return None
     found = rows(table(parse(b'{"held":' + words.encode("utf-8", "surrogatepass") + b"}")).get("held"))
     kinds = {table(content).get("type") for content in found}
-    return found if kinds & {"image_url", "image_blob_ref"} and kinds <= {"image_url", "image_blob_ref", "text"} else None
+    return (
+        found if kinds & {"image_url", "image_blob_ref"} and kinds <= {"image_url", "image_blob_ref", "text"} else None
+    )
 
 
 def _is_moved_out(part: Part) -> bool:

@@ -55,8 +55,8 @@ def read(path: Path, agent: str) -> Reading:
         if record is None:
             losses.append(Loss(kind="bad_line", detail=f"line {number} is not a JSON record and was skipped"))
             continue
-        kind = record.get("type")
-        known = known or ("sessionId" in record and isinstance(kind, str)) or kind in _QUIET
+        kind = text(record.get("type"))
+        known = known or ("sessionId" in record and kind in SPEAKING)
         _note_facts(facts, record)
         losses += _strange(record)
         if kind in SPEAKING and ENCRYPTED not in record:
@@ -97,7 +97,7 @@ def _owner(path: Path, agent: str) -> str:
 
 def _strange(record: Record) -> Iterator[Loss]:
     """What a record has that is not understood."""
-    kind = record.get("type")
+    kind = text(record.get("type"))
     if ENCRYPTED in record:
         yield Loss(kind="unknown_record", detail="an encrypted record cannot be read and is not carried")
     elif kind not in SPEAKING and kind not in _QUIET:
@@ -118,14 +118,14 @@ def _messages(path: Path, nodes: Sequence[Node], blobs: Path, losses: list[Loss]
 
 def _note_facts(facts: Record, record: Record) -> None:
     """What a record says of the whole session: times are kept of messages alone."""
-    kind = record.get("type")
+    kind = text(record.get("type"))
     cwd, stamp = text(record.get("cwd")), timestamps.parse(record.get("timestamp"))
     if cwd:
         facts.setdefault("cwd", cwd)
     if kind in SPEAKING and stamp:
         facts.setdefault("first", stamp)
         facts["last"] = max(stamp, facts.get("last") or stamp)
-    if isinstance(kind, str) and kind in _TITLES:
+    if kind in _TITLES:
         title = text(record.get(_TITLES[kind])) or text(record.get("title"))
         if title:
             facts[kind] = title.strip()
