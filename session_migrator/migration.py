@@ -208,8 +208,10 @@ def _as_session(
             migrations.take_back(written)
             raise
         named = order.model or spec.resumes_recorded_model(session.model, target.model)
-        resume = spec.resume_command(str(written.session_id), home, folder, target.model if named else None)
-        return _Result(written=written, resume=resume, kept=kept)
+        resume = spec.resume_command(
+            str(written.session_id), home, folder, target.model if named else None, written.variables
+        )
+        return _Result(written=written, resume=resume, kept=kept, warnings=remarks.on_written(spec, written))
 
     return _once(planned, order, migrations.lineage(session, options), folder, carry)
 
@@ -256,6 +258,7 @@ class _Result:
     written: Written
     resume: str | None
     kept: Document
+    warnings: tuple[str, ...] = ()
 
 
 def _planned(
@@ -300,7 +303,8 @@ def _once(
         written = result.written
         paths = dict.fromkeys((*written.paths, *(block.path for block in written.blocks)))
         target = {"session_id": written.session_id, "paths": list(paths), "resume": result.resume}
-        done = replace(planned, migration=name, target={**planned.target, **target})
+        warnings = (*planned.warnings, *result.warnings)
+        done = replace(planned, migration=name, target={**planned.target, **target}, warnings=warnings)
         record = {"created_at": timestamps.now(), "folder": str(folder), "written": written.to_dict(), **result.kept}
         try:
             migrations.record(workspace, made, {**done.to_dict(), **record})

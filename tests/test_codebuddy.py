@@ -306,6 +306,17 @@ def test_the_memory_of_codebuddy_lies_in_its_home(project: Path, own_home: Path)
     assert not (own_home / ".codebuddy").exists()
 
 
+def test_a_long_session_is_resumed_with_room_for_all_of_it(project: Path, tmp_path: Path) -> None:
+    """The client loads the last 1,000 records, where no variable says how many (2.163.0)."""
+    chat = [{"role": role, "content": "a"} for _ in range(300) for role in ("user", "assistant")]
+    done = migrate(from_messages(chat), "codebuddy", MODEL, into=project, home=tmp_path / "long")
+    assert "CODEBUDDY_SESSION_MAX_ITEMS=1202 codebuddy --resume" in done.target["resume"]
+    assert any("CODEBUDDY_SESSION_MAX_ITEMS=1202" in warning for warning in done.warnings)
+    done = migrate(from_messages(chat[:400]), "codebuddy", MODEL, into=project, home=tmp_path / "short")
+    assert "CODEBUDDY_SESSION_MAX_ITEMS" not in done.target["resume"]
+    assert not any("CODEBUDDY_SESSION_MAX_ITEMS" in warning for warning in done.warnings)
+
+
 # --- the client
 
 
@@ -314,6 +325,13 @@ def test_the_memory_of_codebuddy_lies_in_its_home(project: Path, own_home: Path)
 ])  # fmt: skip
 def test_the_folder_of_a_project_is_named_as_the_client_names_it(path: str, name: str, tmp_path: Path) -> None:
     assert client.project_folder(tmp_path, Path(path)) == tmp_path / "projects" / name
+
+
+def test_a_long_path_is_cut_and_told_by_a_hash(tmp_path: Path) -> None:
+    """As 2.163.0 named such a folder."""
+    parts = ["/srv/project", *(f"{'東京' * 12}-lång {number}" for number in range(4))]
+    found = client.project_folder(tmp_path, Path("/".join(parts))).name
+    assert found == f"srv-project-{'東京' * 12}-lång 0-{'東京' * 12}-lång 1-東京-1vk1vyi"
 
 
 def test_a_target_is_as_the_settings_have_it(own_home: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,13 +76,14 @@ class Block(Value):
 class Written(Value):
     """What was written: the id of the session, if it is one, every file that was made (absolute paths, the session's
     own first), every line and block that was added to a file of others, and every folder that was made (the innermost
-    first)."""
+    first). ``variables``: what the client must find in its environment to take the whole session, by name."""
 
     session_id: str | None
     paths: tuple[str, ...]
     appended: tuple[Appended, ...] = ()
     blocks: tuple[Block, ...] = ()
     folders: tuple[str, ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,10 +165,14 @@ class AgentSpec:
     named_home: Callable[[Path], Path] = lambda home: home
     program_home: Callable[[], Path] | None = None
 
-    def resume_command(self, session_id: str, home: Path, folder: Path, model: str | None) -> str:
+    def resume_command(
+        self, session_id: str, home: Path, folder: Path, model: str | None,
+        variables: tuple[tuple[str, str], ...] = (),
+    ) -> str:  # fmt: skip
         """One shell line that goes on with a session from anywhere: in its folder, with its home where that is not
-        the one the client would take, and with the model where one is named."""
+        the one the client would take, with the variables, and with the model where one is named."""
         taken = self.program_home() if self.program_home else self.locate(None)
-        variable = [] if home == taken else [f"{self.home_variable}={shlex.quote(str(self.named_home(home)))}"]
+        named = () if home == taken else ((self.home_variable, str(self.named_home(home))),)
+        assignments = [f"{name}={shlex.quote(value)}" for name, value in (*named, *variables)]
         command = shlex.join([self.program, *self.resume_arguments(session_id, model)])
-        return f"cd {shlex.quote(str(folder))} && {' '.join([*variable, command])}"
+        return f"cd {shlex.quote(str(folder))} && {' '.join([*assignments, command])}"

@@ -34,19 +34,21 @@ _MODELS: dict[str, tuple[int, int]] = {
 _THRESHOLD = 0.92
 _LEAST, _MOST = 100_000, 1_000_000
 _LONGEST_NAME, _KEPT_NAME = 255, 180
+MOST_RECORDS, RECORDS_TAKEN = "CODEBUDDY_SESSION_MAX_ITEMS", 1_000
+"""The variable that says how many of a session's last records are loaded, and how many are without it."""
 INDEX_LIMIT = 40_000
 """Bytes of the memory's index that it reads."""
 
 
 def project_folder(home: Path, folder: Path) -> Path:
     """Where the client keeps the sessions of a project: its real path with a dash for every run of slashes and colons,
-    none at the ends; of a name over 255 bytes the first 180, and a hash of the whole path (djb2, by exclusive or)."""
+    none at the ends; of a name over 255 bytes the first 180, and a hash of it (djb2, by exclusive or)."""
     path = os.fsencode(os.path.realpath(folder)).decode("utf-8", "surrogateescape")  # whatever the locale says
     name = re.sub("-+", "-", re.sub(r"[/\\:]", "-", path).strip("-"))
     raw = name.encode("utf-8", "surrogateescape")
     if len(raw) > _LONGEST_NAME:
         digest = 5381
-        for byte in path.encode("utf-8", "surrogateescape"):
+        for byte in raw:
             digest = (digest * 33 ^ byte) & 0xFFFFFFFF
         name = f"{raw[:_KEPT_NAME].decode('utf-8', 'ignore')}-{_base36(digest)}"
     return home / "projects" / name
@@ -128,13 +130,14 @@ def trigger(seen: Window, home: Path, folder: Path) -> int | None:
 
 
 def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
-    """What goes into the first request: CODEBUDDY.md (AGENTS.md where there is none) and rules of the home and the
-    project, the project's CODEBUDDY.local.md, and the index of what the client remembers of it."""
+    """What goes into the first request: CODEBUDDY.md (AGENTS.md where there is none) of the home and of every folder
+    down to this one, the rules of the home and the project, the project's CODEBUDDY.local.md, and the index of what
+    the client remembers of it."""
     found: list[Path] = []
     for place in (home, *reversed(folder.parents), folder):
         named = [place / "CODEBUDDY.md", place / "AGENTS.md"]
-        found += [*filter(is_file, named)][:1]
-        found.append(place / "CODEBUDDY.local.md")
+        found += [*[*filter(is_file, named)][:1], place / FOLDER / "CODEBUDDY.md"]
+    found.append(folder / "CODEBUDDY.local.md")
     for rules in (home / "rules", folder / FOLDER / "rules"):
         found += sorted(rules.rglob("*.md"))
     found.append(memory_folder(home, folder) / "MEMORY.md")

@@ -214,7 +214,8 @@ def _image(content: Record, blobs: Path) -> Image:
     blob_id = text(blob.get("blob_id"))
     if blob_id:
         location = text(blob.get("blob_path"))
-        return Image(media_type=text(blob.get("mime")), data=_blob(blobs, blob_id), location=location)
+        kept = _blob(blobs, blob_id)
+        return Image(media_type=text(blob.get("mime")), data=kept, location=None if kept else location)
     address = text(held) or text(table(held).get("url")) or text(table(held).get("data")) or ""
     found = _DATA_URL.match(address)
     return Image(media_type=found[1], data=found[2]) if found else Image(location=address or None)

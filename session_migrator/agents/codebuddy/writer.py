@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import uuid
 from collections.abc import Iterator
@@ -32,11 +33,17 @@ from .items import address, held, wrapped
 
 
 def write(session: Session, home: Path, folder: Path) -> Written:
-    """Write a lowered session as a new one of the project in ``folder``. Raises WriteError, Refused."""
+    """Write a lowered session as a new one of the project in ``folder``. Of a long one the client takes the end alone,
+    unless a variable says how much more; that leaves room for as much again. Raises WriteError, Refused.
+    """
     session_id = str(uuid.uuid4())
     path = client.project_folder(home, folder) / f"{session_id}.jsonl"
-    folders = write_new(path, map(dump, records(session, session_id, str(folder.resolve()))))
-    return Written(session_id=session_id, paths=(str(path),), folders=folders)
+    counted = itertools.count()
+    lines = zip(map(dump, records(session, session_id, str(folder.resolve()))), counted, strict=False)
+    folders = write_new(path, (line for line, _ in lines))
+    size = next(counted)
+    variables = ((client.MOST_RECORDS, str(2 * size)),) if 2 * size > client.RECORDS_TAKEN else ()
+    return Written(session_id=session_id, paths=(str(path),), folders=folders, variables=variables)
 
 
 def records(session: Session, session_id: str, cwd: str) -> Iterator[Record]:
