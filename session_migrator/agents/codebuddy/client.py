@@ -97,7 +97,8 @@ def window(model_id: str, known: Window | None, home: Path) -> Window | None:
     """``maxInputTokens`` and ``maxOutputTokens`` of the home's models.json, else of the client's own list. The client
     goes by the first alone."""
     listed = _read(home / "models.json").get("models")
-    own: dict[str, Any] = next((row for row in map(table, rows(listed)) if _is_called(row, model_id)), {})
+    found = [row for row in map(table, rows(listed)) if _is_called(row, model_id)]
+    own = found[0] if found else {}
     most, reply = _MODELS.get(model_id, (None, None))
     most, reply = _limit(own.get("maxInputTokens")) or most, _limit(own.get("maxOutputTokens")) or reply
     if most is None:
