@@ -30,7 +30,7 @@ def carry(tmp_path: Path, project: Path) -> Carry:
     """Migrate the example into a scratch home."""
 
     def run(ref: Any = LONG, to: str = "claude-code", **options: Any) -> Migration:
-        where = {"into": project, "home": tmp_path / to, **options}
+        where = {"into": project, "home": tmp_path / to, "form": "session", **options}
         return migrate(ref, to, options.pop("model", MODELS[to]), **{k: v for k, v in where.items() if k != "model"})
 
     return run

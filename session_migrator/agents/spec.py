@@ -76,13 +76,14 @@ class Block(Value):
 class Written(Value):
     """What was written: the id of the session, if it is one, every file that was made (absolute paths, the session's
     own first), every line and block that was added to a file of others, and every folder that was made (the innermost
-    first)."""
+    first). ``variables``: what the client must find in its environment to take the whole session, by name."""
 
     session_id: str | None
     paths: tuple[str, ...]
     appended: tuple[Appended, ...] = ()
     blocks: tuple[Block, ...] = ()
     folders: tuple[str, ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +92,8 @@ class MemorySpec:
 
     ``index``: the file that gets one block, which is replaced by the next; ``log``: the file of a day (``{day}``), to
     which each block is appended, where the agent keeps such; ``archive``: the folder of the whole texts. All within
-    the project's folder, or in the agent's own ``workspace`` (given its home), where it has one for all projects.
+    the project's folder, or in the agent's own ``workspace`` (given its home), where it has one for all projects, or
+    in the ``place`` where it keeps what it remembers of a project (given its home and the project's folder).
     ``default``: the form that a migration to the agent has where none is asked for. ``limit``: bytes of the index that
     the agent reads, where it is known.
     """
@@ -103,6 +105,7 @@ class MemorySpec:
     archive: str = ".session-migrator"
     limit: int | None = None
     workspace: Callable[[Path | None], Path] | None = None
+    place: Callable[[Path | None, Path], Path] | None = None
 
 
 Peek = Callable[[Path], SessionInfo | None]
@@ -130,6 +133,7 @@ class AgentSpec:
     resumes_recorded_model(recorded, wanted)   whether it would go on with the model that a session records, in the
                              place of the one it is wanted for
     home_variable            the environment variable that names another home, or the folder ``named_home`` of one
+    program_home()           the home that the command takes by itself, where that may be another than the agent's
     model(home, folder, named)     the model the client would use (aliases resolved), and where that is said
     window(model, known, home)     as the client sees it, given what the table knows; None where both know nothing
     trigger(window, home, folder)  tokens at which it compacts by itself, None where it never does
@@ -159,12 +163,16 @@ class AgentSpec:
     longest_result: Callable[[Path], int | None]
     overhead: str
     named_home: Callable[[Path], Path] = lambda home: home
+    program_home: Callable[[], Path] | None = None
 
-    def resume_command(self, session_id: str, home: Path, folder: Path, model: str | None) -> str:
+    def resume_command(
+        self, session_id: str, home: Path, folder: Path, model: str | None,
+        variables: tuple[tuple[str, str], ...] = (),
+    ) -> str:  # fmt: skip
         """One shell line that goes on with a session from anywhere: in its folder, with its home where that is not
-        the one the client would take, and with the model where one is named."""
-        variable = (
-            [] if home == self.locate(None) else [f"{self.home_variable}={shlex.quote(str(self.named_home(home)))}"]
-        )
+        the one the client would take, with the variables, and with the model where one is named."""
+        taken = self.program_home() if self.program_home else self.locate(None)
+        named = () if home == taken else ((self.home_variable, str(self.named_home(home))),)
+        assignments = [f"{name}={shlex.quote(value)}" for name, value in (*named, *variables)]
         command = shlex.join([self.program, *self.resume_arguments(session_id, model)])
-        return f"cd {shlex.quote(str(folder))} && {' '.join([*variable, command])}"
+        return f"cd {shlex.quote(str(folder))} && {' '.join([*assignments, command])}"

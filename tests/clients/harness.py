@@ -52,10 +52,15 @@ class Run:
 def command(client: str, folder: Path | None = None) -> list[str] | None:
     """What runs the installed client, or None."""
     folder = folder or FOLDER
-    path = next((folder / client).glob(VERSIONS[client]["binary"]), None)
+    path = next(place_of(client, folder).glob(VERSIONS[client]["binary"]), None)
     if path is None:
         return None
     return [recent_node() or str(folder / BUNDLED_NODE), str(path)] if path.suffix == ".js" else [str(path)]
+
+
+def place_of(client: str, folder: Path) -> Path:
+    """Where a client is installed."""
+    return folder / VERSIONS[client].get("folder", client)
 
 
 def recent_node() -> str | None:
@@ -164,6 +169,12 @@ def run_alone(client: str, args: Sequence[str], *, home: Path, cwd: Path) -> sub
     """Run what talks to no model to its end. Raises ``TimeoutExpired`` after a minute."""
     asked = [*(namespace() or ()), *(command(client) or ()), *args]
     return subprocess.run(asked, env=environment(None, home, home), cwd=cwd, **_QUIET, timeout=60, check=False)
+
+
+def ask(client: str, url: str, args: Sequence[str], env: Mapping[str, str], cwd: Path) -> str:
+    """What a client that serves HTTP answers at an address. Raises ``CalledProcessError``, ``TimeoutExpired``."""
+    asked = [*(namespace() or ()), sys.executable, str(HERE / "ask.py"), url, *(command(client) or ()), *args]
+    return subprocess.run(asked, env=dict(env), cwd=cwd, **_QUIET, timeout=60, check=True).stdout
 
 
 @dataclass(frozen=True, slots=True)
