@@ -296,7 +296,7 @@ def _once(
         name = secrets.token_hex(6)
         result = carry(workspace, name)
         written = result.written
-        paths = dict.fromkeys((*written.paths, *(block.path for block in written.blocks)))
+        paths = dict.fromkeys((*written.places, *(block.path for block in written.blocks)))
         target = {"session_id": written.session_id, "paths": list(paths), "resume": result.resume}
         done = replace(planned, migration=name, target={**planned.target, **target})
         record = {"created_at": timestamps.now(), "folder": str(folder), "written": written.to_dict(), **result.kept}
@@ -376,7 +376,7 @@ def _answered(planned: Migration, earlier: Document) -> Migration:
 def _verify(spec: AgentSpec, written: Written, session: Session) -> None:
     """Raises WriteError where what stands on disk does not say the same as the session."""
     try:
-        problem = difference(session.messages, spec.read(Path(written.paths[0])).session.messages)
+        problem = difference(session.messages, spec.read(Path(written.places[0])).session.messages)
     except MigrationError as error:
         problem = str(error)
     if problem:

@@ -73,16 +73,48 @@ class Block(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rows(Value):
+    """Rows that were put into a database (SQLite) which others write too: all those of a ``table`` that have a
+    ``value`` in a ``column``, such as the messages of a session. ``shared``: others may come to use such a row, as
+    files do a folder; it stays as long as any row refers to it."""
+
+    database: str
+    table: str
+    column: str
+    value: str
+    shared: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Database(Value):
+    """A database that was made, and the digest of what was in it before the rows were (``databases.digest``): it goes
+    with them where nothing else has come."""
+
+    path: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Written(Value):
     """What was written: the id of the session, if it is one, every file that was made (absolute paths, the session's
-    own first), every line and block that was added to a file of others, and every folder that was made (the innermost
-    first)."""
+    own first), every line and block that was added to a file of others, every folder that was made (the innermost
+    first), and the rows that were put into databases (those that refer to others first), with the databases that were
+    made for them."""
 
     session_id: str | None
     paths: tuple[str, ...]
     appended: tuple[Appended, ...] = ()
     blocks: tuple[Block, ...] = ()
     folders: tuple[str, ...] = ()
+    rows: tuple[Rows, ...] = ()
+    databases: tuple[Database, ...] = ()
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Where what was written is found again: the files, and a session that lies in a database as that one's path
+        with the session's id behind it."""
+        held = dict.fromkeys(rows.database for rows in self.rows)
+        return (*self.paths, *(str(Path(database) / str(self.session_id)) for database in held))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +155,8 @@ class AgentSpec:
     locate(home)             the folder to use: the one given, else the client's variable, else its default
     list(home, remember)     its sessions, newest first, from the heads and tails of the files
     recognises(head)         whether the first bytes of a file look like this agent's
-    read(path)               raises ReadError, FormatError, NoConversation
+    read(path)               raises ReadError, FormatError, NoConversation; a session within a database is the path of
+                             that with the session's id behind it
     write(session, home, folder)   None where sessions cannot be written; raises WriteError
     program                  the client's command
     resume_arguments(id, model)    how the command goes on with a session, with a model where one is named
