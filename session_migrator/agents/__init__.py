@@ -33,6 +33,7 @@ AGENTS: dict[str, str] = {
     "codex": "session_migrator.agents.codex",
     "claude-code": "session_migrator.agents.claude_code",
     "gemini": "session_migrator.agents.gemini",
+    "opencode": "session_migrator.agents.opencode",
 }
 MEMORIES: dict[str, str] = {
     **AGENTS,
