@@ -23,7 +23,7 @@ from .files import is_folder
 from .losses import Loss, merged
 from .lowering import lower
 from .memory import remember
-from .model import Session, Value, goal, headline
+from .model import FITTED, Session, Value, goal, headline
 from .redaction import redact_session, report
 from .sequences import full_history
 from .storage import Document, Store, Workspace
@@ -201,7 +201,9 @@ def _as_session(
         if result.elided:
             kept["originals"] = workspace.add("originals", dump(replace(result.session, messages=result.elided)))
         assert spec.write is not None, "an agent of AGENTS"
-        written = spec.write(result.session, home, folder)
+        fitted = {"model": target.model, "tokens": target.overhead + target.instructions + planned.tokens_after}
+        extra = {**(result.session.extra or {}), FITTED: fitted}
+        written = spec.write(replace(result.session, extra=extra), home, folder)
         try:
             _verify(spec, written, result.session)
         except BaseException:

@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from . import blocks, databases
+from . import blocks
+from .agents import databases
 from .agents.spec import Appended, Block, Database, Rows, Written
 from .errors import NotFound, ReadError, Refused
 from .files import is_folder, remove_empty, remove_line

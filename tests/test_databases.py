@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from session_migrator import databases
+from session_migrator.agents import databases
 from session_migrator.agents.spec import Database, Rows, Written
 from session_migrator.errors import WriteError
 
@@ -78,11 +77,11 @@ def test_a_shared_row_that_another_has_come_to_use_stays_with_it(path: Path) -> 
 
 
 @pytest.fixture
-def empty(path: Path) -> Iterator[Database]:
+def empty(path: Path) -> Database:
     run(path, SCHEMA)
     digest = databases.digest(path, ())
     assert digest
-    yield Database(path=str(path), digest=digest)
+    return Database(path=str(path), digest=digest)
 
 
 def test_a_database_that_was_made_goes_with_the_rows(path: Path, empty: Database) -> None:

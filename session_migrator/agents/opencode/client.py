@@ -21,6 +21,7 @@ from ..settings import joined, parsed
 VERSION = "1.18.33"
 FOLDER = "opencode"
 DATABASE = "opencode.db"
+HOME_VARIABLE = "XDG_DATA_HOME"
 DEFAULT_TITLE = re.compile(r"(?:New|Child) session - \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 """The title that a session has until the client's small model makes another."""
 
@@ -30,15 +31,17 @@ _NAMES = ("opencode.json", "opencode.jsonc")
 _INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md", "CONTEXT.md")
 # The longest reply that it asks for, and what it keeps free of a model's input limit.
 _REPLY, _RESERVE = 32_000, 20_000
-_VENDORS = {"claude": "anthropic", "gpt": "openai", "o": "openai", "codex": "openai", "gemini": "google",
-            "grok": "xai", "deepseek": "deepseek", "mistral": "mistral", "kimi": "moonshotai", "glm": "zai"}  # fmt: skip
+_VENDORS = {
+    "claude": "anthropic", "gpt": "openai", "o": "openai", "codex": "openai", "gemini": "google", "grok": "xai",
+    "deepseek": "deepseek", "mistral": "mistral", "kimi": "moonshotai", "glm": "zai",
+}  # fmt: skip
 
 
 def locate(home: Path | None) -> Path:
     """The data folder ``opencode``: the home given, or the one in it; else in $XDG_DATA_HOME, else ~/.local/share."""
     if home:
         return home if home.name == FOLDER else home / FOLDER
-    return _xdg("XDG_DATA_HOME", ".local/share")
+    return _xdg(HOME_VARIABLE, ".local/share")
 
 
 def databases(home: Path) -> list[Path]:
@@ -62,7 +65,7 @@ def resumes_recorded_model(recorded: str | None, wanted: str) -> bool:  # noqa: 
 # --- models, and what a request holds
 
 
-def model(home: Path, folder: Path, named: str | None) -> tuple[str, str]:
+def model(home: Path, folder: Path, named: str | None) -> tuple[str, str]:  # noqa: ARG001
     """The model named, else the one the client would start with here: ``model`` of the settings, then the one that was
     used last, then its default. One that is named without a provider gets the one that the settings have it under,
     else its vendor."""
@@ -123,8 +126,8 @@ def instructions(home: Path, folder: Path) -> tuple[Path, ...]:  # noqa: ARG001
     """AGENTS.md, else CLAUDE.md, else CONTEXT.md of every folder from the repository's root down to this one; the
     user's own AGENTS.md, else Claude Code's; and what ``instructions`` of the settings names on this machine."""
     chain = list(upward(folder))
-    own = next((found for name in _INSTRUCTIONS if (found := [path for place in chain if is_file(path := place / name)])),
-               [])  # fmt: skip
+    each = ([path for place in chain if is_file(path := place / name)] for name in _INSTRUCTIONS)
+    own = next(filter(None, each), [])
     users = (_config() / "AGENTS.md", Path.home() / ".claude" / "CLAUDE.md")
     own += [path for path in users if is_file(path)][:1]
     for pattern in rows(_settings(folder).get("instructions")):

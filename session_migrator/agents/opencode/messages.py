@@ -155,14 +155,10 @@ def _tool(part: Record) -> tuple[ToolCall, ToolResult | None]:
         id=call_id, name=name, arguments=table(given) if not isinstance(given, str) else given, kind=tool_kind(name)
     )
     if state.get("status") == "completed":
-        output = state.get("output")
-        words = output if isinstance(output, str) else ""
-        inner = [Text(text=words)] if words else []
         attached = [attachment(table(each)) for each in rows(state.get("attachments"))]
-        return call, ToolResult(call_id=call_id, parts=(*inner, *attached))
+        return call, ToolResult(call_id=call_id, parts=(*_text(state.get("output")), *attached))
     if state.get("status") == "error":
-        words = text(state.get("error")) or "[error]"
-        return call, ToolResult(call_id=call_id, parts=(Text(text=words),), is_error=True)
+        return call, ToolResult(call_id=call_id, parts=tuple(_text(state.get("error"))), is_error=True)
     return call, None
 
 
@@ -177,7 +173,10 @@ def attachment(part: Record) -> Part:
 
 
 def _words(part: Record) -> list[Part]:
-    words = part.get("text")
+    return _text(part.get("text"))
+
+
+def _text(words: Any) -> list[Part]:
     return [Text(text=words)] if isinstance(words, str) and words else []
 
 

@@ -8,9 +8,9 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from .agents import sqlite
-from .agents.spec import Database, Rows
-from .errors import ReadError, WriteError
+from ..errors import ReadError, WriteError
+from . import sqlite
+from .spec import Database, Rows
 
 _SECONDS = 10
 """How long a database that another program writes to is waited for."""
