@@ -1,7 +1,7 @@
 """A stub LLM that runs a client: ``python stub.py --port N --script S --record R -- COMMAND ...``.
 
-It answers OpenAI Responses (POST /v1/responses), Anthropic Messages (POST /v1/messages) and Gemini
-(POST .../models/M:streamGenerateContent) as server-sent events on the loopback address, from the steps of a
+It answers OpenAI Responses (POST /v1/responses) and Chat Completions (POST .../chat/completions), Anthropic Messages
+(POST /v1/messages) and Gemini (POST .../models/M:streamGenerateContent) as server-sent events on the loopback address, from the steps of a
 script; it starts COMMAND once it listens, ends with it and returns its exit code. Standard library only: it runs
 inside the client's network namespace.
 
@@ -89,6 +89,8 @@ class Handler(BaseHTTPRequestHandler):
             self.reply_json(200, {"totalTokens": len(raw) // 4})
         elif path.endswith((":streamGenerateContent", ":generateContent")):
             self.generate(raw, body, path.endswith(":streamGenerateContent"))
+        elif path.endswith("/chat/completions"):
+            self.complete(raw, body)
         elif path.endswith(("/responses", "/messages")):
             self.answer(raw, body, responses_events if path.endswith("/responses") else messages_events)
         else:
@@ -115,6 +117,28 @@ class Handler(BaseHTTPRequestHandler):
             self.reply(200, event.encode(), {"content-type": "text/event-stream"})
         else:
             self.reply_json(200, chunk)
+
+    def complete(self, raw: bytes, body: dict[str, Any]) -> None:
+        """A chat completion, as chunks or (where no stream is asked for) as one."""
+        step = self.next_step(body)
+        if step is None:
+            return
+        usage = {"input": len(raw) // 4, "output": len(json.dumps(step)) // 4, **step.get("usage", {})}
+        tag = hashlib.sha256(raw).hexdigest()[:16]
+        message, end = chat_message(step, usage, tag)
+        common = {"id": f"chatcmpl-{tag}", "created": int(time.time()), "model": body.get("model", "stub")}
+        if not body.get("stream"):
+            choice = {"index": 0, "message": message, "finish_reason": end["finish_reason"]}
+            answer = {**common, "object": "chat.completion", "choices": [choice], "usage": end["usage"]}
+            self.reply_json(200, answer)
+            return
+        chunks = [
+            {"choices": [{"index": 0, "delta": message, "finish_reason": None}]},
+            {"choices": [{"index": 0, "delta": {}, "finish_reason": end["finish_reason"]}], "usage": end["usage"]},
+        ]
+        told = [json.dumps({**common, "object": "chat.completion.chunk", **chunk}) for chunk in chunks]
+        events = "".join(f"data: {line}\n\n" for line in (*told, "[DONE]"))
+        self.reply(200, events.encode(), {"content-type": "text/event-stream"})
 
     def answer(self, raw: bytes, body: dict[str, Any], events: Any) -> None:
         step = self.next_step(body)
@@ -170,7 +194,7 @@ def offered_tools(body: dict[str, Any]) -> list[dict[str, Any]]:
 def last_text(body: dict[str, Any]) -> str:
     """The text of the last item that came from the user or a tool, in any of the protocols."""
     for item in reversed(body.get("input") or body.get("messages") or body.get("contents") or []):
-        if item.get("role") == "user" or str(item.get("type", "")).endswith("_output"):
+        if item.get("role") in ("user", "tool") or str(item.get("type", "")).endswith("_output"):
             content = item.get("content", item.get("output", item.get("parts", "")))
             if isinstance(content, str):
                 return content
@@ -245,6 +269,25 @@ def messages_events(step: dict[str, Any], usage: dict[str, int], tag: str, model
     end = {"delta": {"stop_reason": reason, "stop_sequence": None}, "usage": {"output_tokens": usage["output"]}}
     yield "message_delta", end
     yield "message_stop", {}
+
+
+def chat_message(step: dict[str, Any], usage: dict[str, int], tag: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The message of a chat completion as one step tells it, and how it ends."""
+    message: dict[str, Any] = {"role": "assistant", "content": step.get("text")}
+    if "reasoning" in step:
+        message["reasoning_content"] = step["reasoning"]
+    tools = step.get("tools", [])
+    if tools:
+        message["tool_calls"] = [
+            {
+                "index": index, "id": tool.get("id", f"call_{tag}{index}"), "type": "function",
+                "function": {"name": tool["name"], "arguments": json.dumps(tool["arguments"], ensure_ascii=False)},
+            }
+            for index, tool in enumerate(tools)
+        ]  # fmt: skip
+    counts = {"prompt_tokens": usage["input"], "completion_tokens": usage["output"]}
+    counts["total_tokens"] = usage["input"] + usage["output"]
+    return message, {"finish_reason": "tool_calls" if tools else "stop", "usage": counts}
 
 
 def gemini_chunk(step: dict[str, Any], usage: dict[str, int]) -> dict[str, Any]:

@@ -112,13 +112,19 @@ def _answer(message: Message, parent: str, fit: Fit, created: int, *, is_last: b
 
 
 def _parts(message: Message, results: dict[str, ToolResult], at: int) -> Iterator[Record]:
+    before: Part | None = None
+    called = False
     for part in message.parts:
+        if message.role == "assistant" and isinstance(part, Text) and isinstance(before, Text) and not called:
+            yield {"type": "step-start"}  # else the client joins the two texts without a space between (1.18)
+        before = part
         match part:
             case Text():
                 yield {"type": "text", "text": part.text}
             case Image():
                 yield _file(part)
             case ToolCall():
+                called = True  # what follows a call stays in its step, before the result
                 state = _state(part, results[part.id], at)
                 yield {"type": "tool", "tool": part.name, "callID": part.id, "state": state}
             case Thinking() | ToolResult() | File() | Compaction() | Unknown():
