@@ -168,7 +168,7 @@ def attachment(part: Record) -> Part:
     found = _DATA_URL.match(url)
     data, location = (url[found.end() :], None) if found else (None, url or None)
     if (media_type or "").startswith("image/"):
-        return Image(media_type=media_type, data=data, location=location)
+        return Image(media_type=media_type if data else None, data=data, location=location)
     return File(name=text(part.get("filename")), media_type=media_type, data=data, location=location)
 
 
