@@ -24,6 +24,8 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1] / name) for name in ("."
 import harness
 from kinds import agent_of, arguments, kind_of
 
+from session_migrator import Store, from_messages, migrate
+from session_migrator.context_windows import normalize
 from session_migrator.tokens import bpe
 
 OUTPUT = Path(__file__).resolve().parents[1] / "session_migrator" / "data" / "overhead.json"
@@ -41,6 +43,7 @@ def added(client: str, body: dict[str, Any]) -> Iterator[str]:
 
 def run(client: str, mode: str, model: str, turn: int, home: Path, project: Path) -> Figures:
     """The figures of the first request of one turn: turn 0 starts a session, turn 1 resumes it."""
+    model = f"stub/{model}" if client == "opencode" and "/" not in model else model
     prompt, answer = f"prompt-{turn}", f"answer-{turn}"
     kind = kind_of(client)
     parts = (kind.start, kind.again) if mode == "command" else kind.terminal
@@ -72,6 +75,9 @@ def measure(client: str, model: str) -> dict[str, Any]:
             project = harness.make_project(home / "projects" / "a-customer" / "a-project-with-a-rather-long-name")
             for number in range(200):
                 (project / f"a-changed-file-{number}.txt").touch()
+            if client in WRITTEN:
+                where: dict[str, Any] = {"home": home / ".local" / "share", "store": Store(home / "store")}
+                migrate(from_messages(CHAT), client, model, project, window=100_000, **where)
             modes[mode] = greatest([run(client, mode, model, turn, home, project) for turn in (0, 1)])
     print(f"{client} {model}: {modes}", file=sys.stderr)
     return greatest(list(modes.values())) | modes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import harness
 from kinds import KEY, PORT, Body, Item, Kind, Setup, data, result
 
 # What it says before the images of a tool's result, which it sends as the user's.
-_ATTACHED = "Attached media from tool result:"
+_ATTACHED = ("Attached media from tool result:", "Attached image(s) from tool result:")
 
 
 def environment(config_dir: Path | None) -> dict[str, str]:
@@ -57,7 +58,7 @@ def items(body: Body) -> Iterator[Item]:
             answered = message["tool_call_id"]
             yield from result(content, answered)
         elif role in ("user", "assistant"):
-            attached = parts[:1] and parts[0].get("text") == _ATTACHED
+            attached = parts[:1] and parts[0].get("text") in _ATTACHED
             for part in parts[1:] if attached else parts:
                 if part["type"] == "image_url":
                     owner, call_id = ("tool", answered) if attached else (role, None)
@@ -70,11 +71,9 @@ def items(body: Body) -> Iterator[Item]:
 
 
 def _unquoted(words: str) -> str:
-    """What ``run`` was told, which it puts into quotes where it has spaces."""
-    return words[1:-1] if words[:1] == words[-1:] == '"' and words[1:-1] in PROMPTS else words
-
-
-PROMPTS = ("Go on with the next step.", "And one more.")
+    """What ``run`` was told, which it puts into quotes where it has spaces (1.2 with a line break behind them)."""
+    found = re.fullmatch(r'"([^"\n]* [^"\n]*)"\n?', words)
+    return found[1] if found else words
 
 
 def listed(setup: Setup) -> str:
@@ -93,5 +92,7 @@ KIND = Kind(
     resume=["run", "--model={model}", "--session"],
     tool="bash",
     argument="command",
+    more={"description": "prints"},  # demanded up to 1.2
     own=(),
+    first_run=["session", "list"],
 )

@@ -51,7 +51,11 @@ def make_place(client: str, folder: Path, files: Mapping[str, str] | None = None
     """An empty home, and a project whose path has spaces, dots, brackets and CJK."""
     (folder / "home").mkdir(parents=True)
     project = harness.make_project(folder / ODD_NAME, files)
-    return Place(client=client, home=folder / "home", config=folder / "config", project=project)
+    place = Place(client=client, home=folder / "home", config=folder / "config", project=project)
+    first_run = kind_of(client).first_run
+    if first_run and client not in NEWEST:
+        harness.run_client(client, first_run, **place.where)
+    return place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +153,8 @@ def go_on(place: Place, carried: Carried) -> dict[str, Any]:
     read = agents.get(place.agent).read
     length = len(read(carried.path).session.messages)
     usage = {"usage": {"input": carried.forecast(PROMPT), "output": 20}}  # clients compact by what they are told here
-    call = {"tools": [{"name": habits.tool, "arguments": {habits.argument: "printf 'done-%d' 0x2A"}}], **usage}
+    arguments = {habits.argument: "printf 'done-%d' 0x2A", **habits.more}
+    call = {"tools": [{"name": habits.tool, "arguments": arguments}], **usage}
     turns = ((PROMPT, [call, {"text": "step done", **usage}]), (NEXT, [{"text": "all done", **usage}]))
     runs = [
         harness.run_client(place.client, [*command, prompt], script=script, model=carried.model, **place.where)

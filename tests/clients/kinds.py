@@ -59,7 +59,7 @@ class Kind:
     sample                    the folder of a recorded session with tools, below the fixtures
     recorded, named           a model that a session may record, and one that is named in its place
     smaller                   a model of a window that 300,000 tokens do not fit in
-    tool, argument            the tool they are made to call
+    tool, argument            the tool they are made to call, and ``more`` arguments that it demands
     own                       how the texts begin that they put into a user's message (where a session holds such a
                               text, it cannot be told from theirs)
     failed                    what a failed result begins with where no flag says that it failed
@@ -68,6 +68,7 @@ class Kind:
     numbered                  whether they may change or leave out the ids of calls: ``items`` then gives numbers
     repeat                    whether they send the results of their own earlier turns twice
     late                      whether they write a call down once it has its result
+    first_run                 the arguments with which an older one lays out its home, where what is written depends on it
     at_the_end                what they add to a session that does not end with the model's words, by the role of
                               its last message; ``forget`` where that is not sent again with a later turn
     """
@@ -95,6 +96,7 @@ class Kind:
     tool: str
     argument: str
     own: tuple[str, ...]
+    more: Mapping[str, Any] = field(default_factory=dict[str, Any])
     failed: str = ""
     between: str = ""
     rows: str | None = None
@@ -102,6 +104,7 @@ class Kind:
     repeat: bool = False
     forget: bool = False
     late: bool = False
+    first_run: Sequence[str] = ()
     at_the_end: Mapping[str, Sequence[Item]] = field(default_factory=dict[str, Sequence[Item]])
 
 

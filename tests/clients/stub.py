@@ -1,9 +1,9 @@
 """A stub LLM that runs a client: ``python stub.py --port N --script S --record R -- COMMAND ...``.
 
 It answers OpenAI Responses (POST /v1/responses) and Chat Completions (POST .../chat/completions), Anthropic Messages
-(POST /v1/messages) and Gemini (POST .../models/M:streamGenerateContent) as server-sent events on the loopback address, from the steps of a
-script; it starts COMMAND once it listens, ends with it and returns its exit code. Standard library only: it runs
-inside the client's network namespace.
+(POST /v1/messages) and Gemini (POST .../models/M:streamGenerateContent) as server-sent events on the loopback
+address, from the steps of a script; it starts COMMAND once it listens, ends with it and returns its exit code.
+Standard library only: it runs inside the client's network namespace.
 
 Script: a JSON list of steps, each used once; a request gets the first unused one that fits. Keys,
 all optional:
