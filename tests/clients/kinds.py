@@ -69,6 +69,7 @@ class Kind:
     repeat                    whether they send the results of their own earlier turns twice
     late                      whether they write a call down once it has its result
     first_run                 the arguments with which an older one lays out its home, where what is written depends on it
+    first_run                 the arguments with which an older one lays out its home, where a writer needs that
     at_the_end                what they add to a session that does not end with the model's words, by the role of
                               its last message; ``forget`` where that is not sent again with a later turn
     """

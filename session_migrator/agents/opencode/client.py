@@ -127,7 +127,7 @@ def instructions(home: Path, folder: Path) -> tuple[Path, ...]:  # noqa: ARG001
     user's own AGENTS.md, else Claude Code's; and what ``instructions`` of the settings names on this machine."""
     chain = list(upward(folder))
     each = ([path for place in chain if is_file(path := place / name)] for name in _INSTRUCTIONS)
-    own = next(filter(None, each), [])
+    own = next(filter(None, each), list[Path]())
     users = (_config() / "AGENTS.md", Path.home() / ".claude" / "CLAUDE.md")
     own += [path for path in users if is_file(path)][:1]
     for pattern in rows(_settings(folder).get("instructions")):
