@@ -14,7 +14,7 @@ import pytest
 from places import FIXTURES, LONG, MODELS, content
 
 from session_migrator import Store, agents, list_sessions, migrate, migrations, read_session
-from session_migrator.agents.opencode import client
+from session_migrator.agents.opencode import client, reader
 from session_migrator.comparison import difference
 from session_migrator.errors import FormatError, NoConversation, Refused
 from session_migrator.lowering import lower
@@ -30,7 +30,7 @@ MODEL = MODELS["opencode"]
 
 
 def recorded(version: str) -> Path:
-    (info,) = SPEC.list(HOMES / version)
+    (info,) = reader.list_sessions(HOMES / version)
     return Path(str(info.path))
 
 
@@ -85,7 +85,7 @@ def test_what_is_still_in_the_journal_is_read_too(tmp_path: Path) -> None:
         database.execute("UPDATE session SET title = 'Renamed'")
         database.commit()
         assert (tmp_path / "opencode.db-wal").stat().st_size > 0
-        assert [info.title for info in SPEC.list(tmp_path)] == ["Renamed"]
+        assert [info.title for info in reader.list_sessions(tmp_path)] == ["Renamed"]
 
 
 def test_the_summary_of_a_compaction_stands_for_what_was_before_it_but_the_tail(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ DEFAULT_TITLE = re.compile(r"(?:New|Child) session - \d{4}-\d\d-\d\dT\d\d:\d\d:\
 
 # What a new user without any account gets: the client's own free model.
 _DEFAULT = "opencode/big-pickle"
+_DEFAULT_LIMIT: Record = {"context": 200_000, "input": 160_000, "output": 32_000}  # of the list built into it
 _NAMES = ("opencode.json", "opencode.jsonc")
 _INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md", "CONTEXT.md")
 # The longest reply that it asks for, and what it keeps free of a model's input limit.
@@ -163,7 +164,7 @@ def _limit(model_id: str, settings: Record) -> Record:
         limit = table(table(table(source.get("models")).get(name)).get("limit"))
         if _positive(limit.get("context")):
             return limit
-    return {}
+    return _DEFAULT_LIMIT if model_id == _DEFAULT else {}
 
 
 def _positive(value: Any) -> int | None:
