@@ -22,7 +22,7 @@ from .files import is_folder
 from .losses import Loss, merged
 from .lowering import lower
 from .memory import remember
-from .model import Session, Value, goal, headline
+from .model import FITTED, Session, Value, goal, headline
 from .redaction import redact_session, report
 from .sequences import full_history
 from .storage import Document, Store, Workspace
@@ -200,7 +200,9 @@ def _as_session(
         if result.elided:
             kept["originals"] = workspace.add("originals", dump(replace(result.session, messages=result.elided)))
         assert spec.write is not None, "an agent of AGENTS"
-        written = spec.write(result.session, home, folder)
+        fitted = {"model": target.model, "tokens": target.overhead + target.instructions + planned.tokens_after}
+        extra = {**(result.session.extra or {}), FITTED: fitted}
+        written = spec.write(replace(result.session, extra=extra), home, folder)
         try:
             _verify(spec, written, result.session)
         except BaseException:
@@ -300,7 +302,7 @@ def _once(
         name = secrets.token_hex(6)
         result = carry(workspace, name)
         written = result.written
-        paths = dict.fromkeys((*written.paths, *(block.path for block in written.blocks)))
+        paths = dict.fromkeys((*written.places, *(block.path for block in written.blocks)))
         target = {"session_id": written.session_id, "paths": list(paths), "resume": result.resume}
         warnings = (*planned.warnings, *result.warnings)
         done = replace(planned, migration=name, target={**planned.target, **target}, warnings=warnings)
@@ -381,7 +383,7 @@ def _answered(planned: Migration, earlier: Document) -> Migration:
 def _verify(spec: AgentSpec, written: Written, session: Session) -> None:
     """Raises WriteError where what stands on disk does not say the same as the session."""
     try:
-        problem = difference(session.messages, spec.read(Path(written.paths[0])).session.messages)
+        problem = difference(session.messages, spec.read(Path(written.places[0])).session.messages)
     except MigrationError as error:
         problem = str(error)
     if problem:

@@ -30,7 +30,7 @@ from mutations import (
     codex_says,
     scratch,
 )
-from places import LONG, MODELS, environment
+from places import LONG, MODELS, content, environment
 
 from session_migrator import agents, list_sessions, migrate, read_session, timestamps, tokens
 from session_migrator.agents import AgentSpec
@@ -169,7 +169,7 @@ class Failing:
 
 
 def contents(folder: Path) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {path: content(path) for path in folder.rglob("*") if path.is_file()}
 
 
 INDEXES = {

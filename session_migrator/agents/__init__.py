@@ -35,6 +35,7 @@ AGENTS: dict[str, str] = {
     "gemini": "session_migrator.agents.gemini",
     "codebuddy": "session_migrator.agents.codebuddy",
     "workbuddy": "session_migrator.agents.workbuddy",
+    "opencode": "session_migrator.agents.opencode",
 }
 MEMORIES: dict[str, str] = {
     **AGENTS,

@@ -23,6 +23,7 @@ class Capabilities(Value):
     that model's own reasoning only. ``error_pattern`` is given where a
     result has no flag for failure: what its text must match to be seen as one. ``whole_results``: a result holds one
     text, and images behind it. ``reserved_start``: what the text of a user's message must not begin with, a pattern.
+    ``failed_images``: whether the result of a call that failed can hold images.
     ``image_types``: what the target's model takes, where it takes images. ``id_pattern`` and ``name_pattern`` are what
     call ids and tool names must match in full.
     """
@@ -36,6 +37,7 @@ class Capabilities(Value):
     object_arguments: bool = True
     error_pattern: str | None = None
     whole_results: bool = False
+    failed_images: bool = True
     reserved_start: str | None = None
     image_types: tuple[str, ...] = ("image/png", "image/jpeg", "image/gif", "image/webp")
     id_pattern: str = r"[A-Za-z0-9_-]{1,64}"
@@ -73,10 +75,33 @@ class Block(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rows(Value):
+    """Rows that were put into a database (SQLite) which others write too: all those of a ``table`` that have a
+    ``value`` in a ``column``, such as the messages of a session. ``shared``: others may come to use such a row, as
+    files do a folder; it stays as long as any row refers to it."""
+
+    database: str
+    table: str
+    column: str
+    value: str
+    shared: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Database(Value):
+    """A database that was made, and the digest of what was in it before the rows were (``databases.digest``): it goes
+    with them where nothing else has come."""
+
+    path: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Written(Value):
     """What was written: the id of the session, if it is one, every file that was made (absolute paths, the session's
-    own first), every line and block that was added to a file of others, and every folder that was made (the innermost
-    first). ``variables``: what the client must find in its environment to take the whole session, by name."""
+    own first), every line and block that was added to a file of others, every folder that was made (the innermost
+    first), and the rows that were put into databases (those that refer to others first), with the databases that were
+    made for them. ``variables``: what the client must find in its environment to take the whole session, by name."""
 
     session_id: str | None
     paths: tuple[str, ...]
@@ -84,6 +109,15 @@ class Written(Value):
     blocks: tuple[Block, ...] = ()
     folders: tuple[str, ...] = ()
     variables: tuple[tuple[str, str], ...] = ()
+    rows: tuple[Rows, ...] = ()
+    databases: tuple[Database, ...] = ()
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Where what was written is found again: the files, and a session that lies in a database as that one's path
+        with the session's id behind it."""
+        held = dict.fromkeys(rows.database for rows in self.rows)
+        return (*self.paths, *(str(Path(database) / str(self.session_id)) for database in held))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +160,8 @@ class AgentSpec:
     locate(home)             the folder to use: the one given, else the client's variable, else its default
     list(home, remember)     its sessions, newest first, from the heads and tails of the files
     recognises(head)         whether the first bytes of a file look like this agent's
-    read(path)               raises ReadError, FormatError, NoConversation
+    read(path)               raises ReadError, FormatError, NoConversation; a session within a database is the path of
+                             that with the session's id behind it
     write(session, home, folder)   None where sessions cannot be written; raises WriteError
     program                  the client's command
     resume_arguments(id, model)    how the command goes on with a session, with a model where one is named

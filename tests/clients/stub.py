@@ -130,7 +130,7 @@ class Handler(BaseHTTPRequestHandler):
             events = [f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n" for chunk in chunks]
             self.reply(200, "".join([*events, "data: [DONE]\n\n"]).encode(), {"content-type": "text/event-stream"})
         else:
-            choice = {"index": 0, "message": chat_message(step, tag), "finish_reason": "stop"}
+            choice = {"index": 0, "message": chat_message(step, tag), "finish_reason": chat_end(step)}
             self.reply_json(200, {"id": f"chatcmpl-{tag}", "choices": [choice], "usage": chat_usage(usage)})
 
     def answer(self, raw: bytes, body: dict[str, Any], events: Any) -> None:
@@ -279,6 +279,10 @@ def chat_message(step: dict[str, Any], tag: str) -> dict[str, Any]:
     return message | ({"tool_calls": calls} if calls else {})
 
 
+def chat_end(step: dict[str, Any]) -> str:
+    return "tool_calls" if step.get("tools") else "stop"
+
+
 def chat_usage(usage: dict[str, int]) -> dict[str, int]:
     counts = {"prompt_tokens": usage["input"], "completion_tokens": usage["output"]}
     return counts | {"total_tokens": usage["input"] + usage["output"]}
@@ -287,9 +291,8 @@ def chat_usage(usage: dict[str, int]) -> dict[str, int]:
 def chat_chunks(step: dict[str, Any], usage: dict[str, int], tag: str, model: str) -> Iterator[dict[str, Any]]:
     """The stream of a chat completion: the message, its end, and the usage."""
     common = {"id": f"chatcmpl-{tag}", "object": "chat.completion.chunk", "created": int(time.time()), "model": model}
-    reason = "tool_calls" if step.get("tools") else "stop"
     yield common | {"choices": [{"index": 0, "delta": chat_message(step, tag), "finish_reason": None}]}
-    yield common | {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}
+    yield common | {"choices": [{"index": 0, "delta": {}, "finish_reason": chat_end(step)}]}
     yield common | {"choices": [], "usage": chat_usage(usage)}
 
 

@@ -41,7 +41,7 @@ def test_instruction_files_of_the_project_are_in_the_forecast(client: str, tmp_p
         assert 0.97 * forecast <= size(body, carried.model) <= forecast
 
 
-@each(NEWEST)
+@each([client for client in NEWEST if kind_of(client).terminal])
 def test_the_printed_command_goes_on_in_the_terminal_with_the_model_that_was_named(client: str, tmp_path: Path) -> None:
     """Though Claude Code would take the session's own model, and Codex the one of its settings."""
     place = make_place(client, tmp_path / "client")
