@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, cast
 
+from ..files import is_file
 from .jsonl import Record, table
 
 _STRING_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _STRING_OR_COMMA = re.compile(r'"(?:\\.|[^"\\])*"|,(?=\s*[}\]])', re.DOTALL)
 
 
-def parsed(path: Path) -> Record | None:
-    """The object in a settings file; None where there is none, or it cannot be read."""
+def settings_of(path: Path) -> Record:
+    """The object in a settings file; an empty one where there is none, or it cannot be read."""
+    return _parsed(path) or {}
+
+
+def unreadable(paths: Iterable[Path]) -> str:
+    """A remark on the settings files that are there and cannot be read; empty where there are none."""
+    return "".join(f"; {path} cannot be read" for path in paths if is_file(path) and _parsed(path) is None)
+
+
+def _parsed(path: Path) -> Record | None:
     try:
         words = path.read_text(encoding="utf-8-sig")
         for pattern in (_STRING_OR_COMMENT, _STRING_OR_COMMA):

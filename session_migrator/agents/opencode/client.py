@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from ...context_windows import Window
 from ...files import is_file
 from ..jsonl import Record, rows, table, text
 from ..paths import upward
-from ..settings import joined, parsed
+from ..settings import joined, settings_of, unreadable
 
 VERSION = "1.18.33"
 FOLDER = "opencode"
@@ -75,14 +74,13 @@ def model(home: Path, folder: Path, named: str | None) -> tuple[str, str]:  # no
         return (named if "/" in named else f"{_provider_of(named, settings)}/{named}"), "named"
     chosen = text(settings.get("model"))
     if chosen:
-        return chosen, next(str(path) for path in reversed(_paths(folder)) if (parsed(path) or {}).get("model"))
+        return chosen, next(str(path) for path in reversed(_paths(folder)) if settings_of(path).get("model"))
     state = _xdg("XDG_STATE_HOME", ".local/state") / "model.json"
-    for used in map(table, rows((parsed(state) or {}).get("recent"))):
+    for used in map(table, rows(settings_of(state).get("recent"))):
         provider, model_id = text(used.get("providerID")), text(used.get("modelID"))
         if provider and model_id:
             return f"{provider}/{model_id}", str(state)
-    broken = "".join(f"; {path} cannot be read" for path in _paths(folder) if is_file(path) and parsed(path) is None)
-    return _DEFAULT, f"default of OpenCode {VERSION}{broken}"
+    return _DEFAULT, f"default of OpenCode {VERSION}{unreadable(_paths(folder))}"
 
 
 def _provider_of(model_id: str, settings: Record) -> str:
@@ -158,7 +156,7 @@ def mcp_servers(home: Path, folder: Path) -> tuple[str, ...]:  # noqa: ARG001
 def _limit(model_id: str, settings: Record) -> Record:
     """The limits of a model: of the settings, else of the fetched list."""
     provider, _, name = model_id.partition("/")
-    fetched = table((parsed(_xdg("XDG_CACHE_HOME", ".cache") / "models.json") or {}).get(provider))
+    fetched = table(settings_of(_xdg("XDG_CACHE_HOME", ".cache") / "models.json").get(provider))
     own = table(table(settings.get("provider")).get(provider))
     for source in (own, fetched):
         limit = table(table(table(source.get("models")).get(name)).get("limit"))
@@ -180,8 +178,7 @@ def _number(words: str | None) -> int | None:
 
 def _settings(folder: Path | None) -> Record:
     """The settings that count: of the user, of $OPENCODE_CONFIG, of the project from its root down."""
-    found: Iterator[Record] = (parsed(path) or {} for path in _paths(folder))
-    return reduce(joined, found, {})
+    return reduce(joined, map(settings_of, _paths(folder)), {})
 
 
 def _paths(folder: Path | None) -> list[Path]:
