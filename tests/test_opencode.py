@@ -276,6 +276,11 @@ def test_a_target_is_as_the_settings_have_it(own_home: Path, project: Path) -> N
     settings.write_text('// mine\n{"model": "mine/my-model", "provider": ' + json.dumps(provider) + ",}")
     target = inspect("opencode", folder=project)
     assert (target.model, target.window.context, target.trigger) == ("mine/my-model", 100_000, 92_000)
+    (project / "opencode.json").write_text(
+        json.dumps({"provider": {"mine": {"models": {"my-model": {"limit": {"context": 60_000, "input": 50_000}}}}}})
+    )
+    target = inspect("opencode", folder=project)
+    assert (target.window.context, target.window.max_input, target.trigger) == (60_000, 50_000, 42_000)
     (project / "opencode.jsonc").write_text(
         '{"compaction": {"auto": false}, "mcp": {"files": {}, "x": {"enabled": false}}}'
     )

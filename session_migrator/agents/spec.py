@@ -170,7 +170,7 @@ class AgentSpec:
     home_variable            the environment variable that names another home, or the folder ``named_home`` of one
     program_home()           the home that the command takes by itself, where that may be another than the agent's
     model(home, folder, named)     the model the client would use (aliases resolved), and where that is said
-    window(model, known, home)     as the client sees it, given what the table knows; None where both know nothing
+    window(model, known, home, folder)   as the client sees it, given what the table knows; None where both know nothing
     trigger(window, home, folder)  tokens at which it compacts by itself, None where it never does
     instructions(home, folder)     the instruction files it would add to the first request
     mcp_servers(home, folder)      the names of the MCP servers it would start, whose tools nobody has counted
@@ -191,7 +191,7 @@ class AgentSpec:
     resumes_recorded_model: Callable[[str | None, str], bool]
     home_variable: str
     model: Callable[[Path, Path, str | None], tuple[str, str]]
-    window: Callable[[str, Window | None, Path], Window | None]
+    window: Callable[[str, Window | None, Path, Path], Window | None]
     trigger: Callable[[Window, Path, Path], int | None]
     instructions: Callable[[Path, Path], tuple[Path, ...]]
     mcp_servers: Callable[[Path, Path], tuple[str, ...]]

@@ -93,7 +93,7 @@ def model(home: Path, folder: Path, named: str | None) -> tuple[str, str]:
     return _ALIASES.get(base.lower(), base) + chosen[len(base) :], source
 
 
-def window(model_id: str, known: Window | None, home: Path) -> Window | None:  # noqa: ARG001
+def window(model_id: str, known: Window | None, home: Path, folder: Path) -> Window | None:  # noqa: ARG001
     """The window by the client's own catalogue; other known models get the 200,000 it assumes, at most."""
     base = normalize(model_id)
     if known is None or known.context is None:

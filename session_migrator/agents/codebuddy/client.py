@@ -93,7 +93,7 @@ def model(home: Path, folder: Path, named: str | None) -> tuple[str, str]:
     return _DEFAULT_MODEL, f"default of CodeBuddy Code {VERSION}{broken}"
 
 
-def window(model_id: str, known: Window | None, home: Path) -> Window | None:
+def window(model_id: str, known: Window | None, home: Path, folder: Path) -> Window | None:  # noqa: ARG001
     """``maxInputTokens`` and ``maxOutputTokens`` of the home's models.json, else of the client's own list. The client
     goes by the first alone."""
     listed = _read(home / "models.json").get("models")

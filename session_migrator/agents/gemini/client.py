@@ -143,7 +143,7 @@ def model(home: Path, folder: Path, named: str | None) -> tuple[str, str]:
     return _ALIASES["auto"], f"default of Gemini CLI {VERSION}{unreadable(_settings(home, folder))}"
 
 
-def window(model_id: str, known: Window | None, home: Path) -> Window | None:  # noqa: ARG001
+def window(model_id: str, known: Window | None, home: Path, folder: Path) -> Window | None:  # noqa: ARG001
     """The window by the client's own table; a model that takes less has what it takes."""
     name = normalize(model_id)
     context = _GEMMA_WINDOW if name in _GEMMA else _WINDOW

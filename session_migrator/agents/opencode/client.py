@@ -91,10 +91,10 @@ def _provider_of(model_id: str, settings: Record) -> str:
     return vendor or (text(settings.get("model")) or _DEFAULT).partition("/")[0]
 
 
-def window(model_id: str, known: Window | None, home: Path) -> Window | None:  # noqa: ARG001
-    """The window by the limits of the user's settings, else by the list of models that the client has fetched; a model
-    that takes less has what it takes."""
-    limit = _limit(model_id, _settings(None))
+def window(model_id: str, known: Window | None, home: Path, folder: Path) -> Window | None:  # noqa: ARG001
+    """The window by the limits of the user's and the project's settings, else by the list of models that the client
+    has fetched; a model that takes less has what it takes."""
+    limit = _limit(model_id, _settings(folder))
     context = _positive(limit.get("context"))
     if context is None:
         return None
@@ -176,17 +176,17 @@ def _number(words: str | None) -> int | None:
 # --- settings
 
 
-def _settings(folder: Path | None) -> Record:
+def _settings(folder: Path) -> Record:
     """The settings that count: of the user, of $OPENCODE_CONFIG, of the project from its root down."""
     return reduce(joined, map(settings_of, _paths(folder)), {})
 
 
-def _paths(folder: Path | None) -> list[Path]:
+def _paths(folder: Path) -> list[Path]:
     """The settings files there may be, those that count more later."""
     config, named = _config(), os.environ.get("OPENCODE_CONFIG")
     paths = [config / name for name in ("config.json", *_NAMES)]
     paths += [Path(named)] if named else []
-    chain = list(upward(folder)) if folder else []
+    chain = list(upward(folder))
     paths += [place / name for place in chain for name in _NAMES]
     paths += [place / ".opencode" / name for place in chain for name in _NAMES]
     own = os.environ.get("OPENCODE_CONFIG_DIR")
