@@ -49,6 +49,11 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
+def reason(error: sqlite3.Error) -> str:
+    """What sqlite3 says, on one line: of a damaged schema it quotes the text."""
+    return " ".join(str(error).split())
+
+
 def records(database: sqlite3.Connection, table: str, where: str = "1", values: Sequence[Any] = ()) -> list[Any]:
     """The rows of a table that fit, each a dict by column; ``table`` and ``where`` are of our own making."""
     cursor = database.execute(f"SELECT * FROM {table} WHERE {where}", values)

@@ -56,7 +56,9 @@ def _in_database(path: Path, session_id: str | None) -> Generator[Stored]:
             where = "id = ?" if session_id else "parent_id IS NULL AND ? IS NULL ORDER BY time_updated DESC LIMIT 1"
             found = sqlite.records(database, "session", where, [session_id])
         except sqlite3.Error as error:
-            raise FormatError(f"{path} is no database of OpenCode ({error})", "name its opencode.db") from error
+            raise FormatError(
+                f"{path} is no database of OpenCode ({sqlite.reason(error)})", "name its opencode.db"
+            ) from error
         if not found:
             raise NoConversation(f"{path} holds no such session", "see them with: session-migrator list --all")
         losses: list[Loss] = []
@@ -102,7 +104,7 @@ def _objects(database: sqlite3.Connection, name: str, where: str, value: str, lo
             else:
                 losses.append(Loss(kind="bad_line", detail=f"a {name} that is damaged, or no JSON object, was skipped"))
     except sqlite3.Error as error:
-        losses.append(Loss(kind="bad_line", detail=f"the table {name} cannot be read ({error})"))
+        losses.append(Loss(kind="bad_line", detail=f"the table {name} cannot be read ({sqlite.reason(error)})"))
 
 
 def _object(data: Any) -> Record | None:
