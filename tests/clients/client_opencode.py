@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,16 +66,10 @@ def items(body: Body) -> Iterator[Item]:
                     owner, call_id = ("tool", answered) if attached else (role, None)
                     yield owner, "image", data(part["image_url"]["url"]), call_id
                 elif part["text"]:
-                    yield role, "text", _unquoted(part["text"]), None
+                    yield role, "text", part["text"], None
             for call in message.get("tool_calls") or ():
                 function = call["function"]
                 yield role, "call", (function["name"], json.loads(function["arguments"])), call["id"]
-
-
-def _unquoted(words: str) -> str:
-    """What ``run`` was told, which it puts into quotes where it has spaces (1.2 with a line break behind them)."""
-    found = re.fullmatch(r'"([^"\n]* [^"\n]*)"\n?', words)
-    return found[1] if found else words
 
 
 def added(body: Body) -> Iterator[str]:
@@ -114,5 +107,6 @@ KIND = Kind(
     argument="command",
     more={"description": "prints"},  # demanded up to 1.2
     own=(),
+    by_words=True,
     first_run=["session", "list"],
 )

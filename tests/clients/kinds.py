@@ -69,6 +69,8 @@ class Kind:
     numbered                  whether they may change or leave out the ids of calls: ``items`` then gives numbers
     repeat                    whether they send the results of their own earlier turns twice
     late                      whether they write a call down once it has its result
+    by_words                  whether a prompt is one argument a word, and the standard input a terminal: else they put
+                              quotes around it, or add what they read
     first_run                 the arguments with which an older one lays out its home, where a writer needs that
     at_the_end                what they add to a session that does not end with the model's words, by the role of
                               its last message; ``forget`` where that is not sent again with a later turn
@@ -105,6 +107,7 @@ class Kind:
     repeat: bool = False
     forget: bool = False
     late: bool = False
+    by_words: bool = False
     first_run: Sequence[str] = ()
     at_the_end: Mapping[str, Sequence[Item]] = field(default_factory=dict[str, Sequence[Item]])
 
