@@ -76,7 +76,9 @@ def measure(client: str, model: str) -> dict[str, Any]:
     for mode in modes_of(client):
         with tempfile.TemporaryDirectory() as folder:
             home = Path(folder).resolve() / "somebody-with-a-name"
-            project = harness.make_project(home / "projects" / "a-customer" / "a-project-with-a-rather-long-name")
+            project = harness.make_project(
+                home / "projects" / "a-customer" / "a-project-with-a-rather-long-name-of-more-than-one-word"
+            )
             for number in range(200):
                 (project / f"a-changed-file-{number}.txt").touch()
             modes[mode] = greatest([run(client, mode, model, turn, home, project) for turn in (0, 1)])
