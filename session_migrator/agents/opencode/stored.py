@@ -89,12 +89,14 @@ def session_info(row: Record) -> Record:
 
 
 def _rows(database: sqlite3.Connection, session_id: str, losses: list[Loss]) -> Iterator[Exchange]:
-    for message in _objects(database, "message", "session_id = ? ORDER BY time_created, id", session_id, losses):
-        parts = _objects(database, "part", "message_id = ? ORDER BY id", message["id"], losses)
+    for message in _row_objects(database, "message", "session_id = ? ORDER BY time_created, id", session_id, losses):
+        parts = _row_objects(database, "part", "message_id = ? ORDER BY id", message["id"], losses)
         yield message, list(parts)
 
 
-def _objects(database: sqlite3.Connection, name: str, where: str, value: str, losses: list[Loss]) -> Iterator[Record]:
+def _row_objects(
+    database: sqlite3.Connection, name: str, where: str, value: str, losses: list[Loss]
+) -> Iterator[Record]:
     """The objects of a table's rows, each with the id that stands beside it."""
     try:
         for row in sqlite.each(database, name, where, [value]):
@@ -129,9 +131,9 @@ def _in_files(path: Path) -> Stored:
 
 
 def _files(root: Path, session_id: str, losses: list[Loss]) -> Iterator[Exchange]:
-    messages = _objects_in(root / "message", session_id, losses)
+    messages = _file_objects(root / "message", session_id, losses)
     for message in sorted(messages, key=_order):
-        parts = _objects_in(root / "part", str(message.get("id")), losses)
+        parts = _file_objects(root / "part", str(message.get("id")), losses)
         yield message, sorted(parts, key=lambda part: str(part.get("id")))
 
 
@@ -140,7 +142,7 @@ def _order(message: Record) -> tuple[float, str]:
     return created if isinstance(created, (int, float)) else 0, str(message.get("id"))
 
 
-def _objects_in(folder: Path, name: str, losses: list[Loss]) -> Iterator[Record]:
+def _file_objects(folder: Path, name: str, losses: list[Loss]) -> Iterator[Record]:
     """The objects in a folder's files. The name comes out of a file: it is no path."""
     if not name or "/" in name or "\0" in name or name in (".", ".."):
         return
