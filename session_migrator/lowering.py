@@ -127,7 +127,10 @@ def _fit(part: Part, capabilities: Capabilities, losses: list[Loss]) -> Iterator
         case ToolCall():
             yield _call(part, capabilities, losses)
         case ToolResult():
-            inner = tuple(fitted for given in part.parts for fitted in _fit(given, capabilities, losses))
+            can = (
+                capabilities if capabilities.failed_images or not part.is_error else replace(capabilities, images=False)
+            )
+            inner = tuple(fitted for given in part.parts for fitted in _fit(given, can, losses))
             inner = _whole(inner) if capabilities.whole_results else inner
             yield _flagged(replace(part, parts=inner), capabilities)
         case Image():
@@ -194,7 +197,7 @@ def _flagged(part: ToolResult, capabilities: Capabilities) -> ToolResult:
 def _image(part: Image, capabilities: Capabilities, losses: list[Loss]) -> Part:
     """The image where the target takes it, its media type put right; else a line that says what was there."""
     if not capabilities.images:
-        problem = "the target takes no images"
+        problem = "the target takes no images here"
     elif part.data is None:
         if part.location and part.location.startswith(("https://", "http://")):
             return replace(part, media_type=None)  # clients store the address alone

@@ -21,7 +21,7 @@ from .files import is_folder
 from .losses import Loss, merged
 from .lowering import lower
 from .memory import remember
-from .model import Session, Value, goal, headline
+from .model import FITTED, Session, Value, goal, headline
 from .redaction import redact_session, report
 from .sequences import full_history
 from .storage import Document, Store, Workspace
@@ -200,15 +200,19 @@ def _as_session(
             kept["originals"] = retrieval.keep(workspace, result)
             kept["marks"] = [elision.id for elision in result.elisions]
         assert spec.write is not None, "an agent of AGENTS"
-        written = spec.write(result.session, home, folder)
+        fitted = {"model": target.model, "tokens": target.overhead + target.instructions + planned.tokens_after}
+        extra = {**(result.session.extra or {}), FITTED: fitted}
+        written = spec.write(replace(result.session, extra=extra), home, folder)
         try:
             _verify(spec, written, result.session)
         except BaseException:
             migrations.take_back(written)
             raise
         named = order.model or spec.resumes_recorded_model(session.model, target.model)
-        resume = spec.resume_command(str(written.session_id), home, folder, target.model if named else None)
-        return _Result(written=written, resume=resume, kept=kept)
+        resume = spec.resume_command(
+            str(written.session_id), home, folder, target.model if named else None, written.variables
+        )
+        return _Result(written=written, resume=resume, kept=kept, warnings=remarks.on_written(spec, written))
 
     return _once(planned, order, migrations.lineage(session, options), folder, carry)
 
@@ -218,9 +222,11 @@ def _as_memory(reading: Reading, order: _Order, found: list[str], memory_file: P
     into = order.into
     if spec.workspace and into is None:
         into = spec.workspace(order.home)
-    folder = _folder(session, into)
+    folder = place = _folder(session, into)
     if memory_file:
         spec = replace(spec, index=os.path.expanduser(memory_file), log=None)  # noqa: PTH111
+    elif spec.place:
+        place = spec.place(order.home, folder)
     if order.history != "live" and session.earlier:
         session = full_history(session)
     if not any(message.origin != "injected" for message in session.messages):
@@ -229,18 +235,18 @@ def _as_memory(reading: Reading, order: _Order, found: list[str], memory_file: P
     lowered, _ = lower(session, Capabilities(thinking="text"))
     day = timestamps.today()
     memory = remember(session)
-    preview = memory_files.bodies(session, memory, spec, folder, "0" * 12, day)
+    preview = memory_files.bodies(session, memory, spec, place, "0" * 12, day)
     size = sum(counter.text(text).high for text in preview.values())
-    found = [*found, *remarks.over_limit(spec, folder, preview)] if not memory_file else found
+    found = [*found, *remarks.over_limit(spec, place, preview)] if not memory_file else found
     planned = _planned(reading, order, "memory", counter.session(lowered).high, size, (), found, None)
     options = {
-        "to": order.to, "folder": str(folder), "file": spec.index, "history": order.history, "form": "memory",
+        "to": order.to, "folder": str(place), "file": spec.index, "history": order.history, "form": "memory",
         "redact": order.redact,
     }  # fmt: skip
 
     def carry(workspace: Workspace, name: str) -> _Result:
-        known = migrations.blocks_in(workspace, folder / spec.index)
-        written = memory_files.write(session, memory, spec, folder, name, day, known)
+        known = migrations.blocks_in(workspace, place / spec.index)
+        written = memory_files.write(session, memory, spec, place, name, day, known)
         return _Result(written=written, resume=None, kept={})
 
     return _once(planned, order, migrations.lineage(session, options), folder, carry)
@@ -253,6 +259,7 @@ class _Result:
     written: Written
     resume: str | None
     kept: Document
+    warnings: tuple[str, ...] = ()
 
 
 def _planned(
@@ -295,9 +302,10 @@ def _once(
         name = secrets.token_hex(6)
         result = carry(workspace, name)
         written = result.written
-        paths = dict.fromkeys((*written.paths, *(block.path for block in written.blocks)))
+        paths = dict.fromkeys((*written.places, *(block.path for block in written.blocks)))
         target = {"session_id": written.session_id, "paths": list(paths), "resume": result.resume}
-        done = replace(planned, migration=name, target={**planned.target, **target})
+        warnings = (*planned.warnings, *result.warnings)
+        done = replace(planned, migration=name, target={**planned.target, **target}, warnings=warnings)
         record = {"created_at": timestamps.now(), "folder": str(folder), "written": written.to_dict(), **result.kept}
         try:
             migrations.record(workspace, made, {**done.to_dict(), **record})
@@ -375,7 +383,7 @@ def _answered(planned: Migration, earlier: Document) -> Migration:
 def _verify(spec: AgentSpec, written: Written, session: Session) -> None:
     """Raises WriteError where what stands on disk does not say the same as the session."""
     try:
-        problem = difference(session.messages, spec.read(Path(written.paths[0])).session.messages)
+        problem = difference(session.messages, spec.read(Path(written.places[0])).session.messages)
     except MigrationError as error:
         problem = str(error)
     if problem:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from .agents import AgentSpec, MemorySpec
+from .agents import AgentSpec, MemorySpec, Written
 from .compressors import Compressed
 from .decision import Decision, Target
 from .model import Session
@@ -52,3 +52,10 @@ def over_limit(spec: MemorySpec, folder: Path, bodies: Mapping[Path, str]) -> li
     if spec.limit is None or size <= spec.limit:
         return []
     return [f"{path} has {size:,} bytes, and {spec.name} reads {spec.limit:,}: it may not see the block at the end"]
+
+
+def on_written(spec: AgentSpec, written: Written) -> tuple[str, ...]:
+    """What is to be known of a session that its client takes whole only with variables."""
+    named = " and ".join(f"{name}={value}" for name, value in written.variables)
+    said = f"{spec.names[0]} takes the end of a session as long as this one alone, unless it is started with {named}"
+    return (f"{said}, as in the printed command",) if named else ()

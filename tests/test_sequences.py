@@ -73,10 +73,10 @@ def test_a_long_session_reads_as_a_short_one(path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("budget", [None, 3_000])
 def test_a_long_session_goes_over_as_a_short_one(tmp_path: Path, project: Path, to: str, budget: int | None) -> None:
     model = MODELS[to]
-    done = migrate(LONG, to, model, into=project, home=tmp_path / to, budget=budget)
+    done = migrate(LONG, to, model, into=project, home=tmp_path / to, budget=budget, form="session")
     back = read_session(Path(done.target["paths"][0]))
     sequences.LIMIT = 1 << 30
-    whole = migrate(LONG, to, model, into=project, home=tmp_path / "other", budget=budget)
+    whole = migrate(LONG, to, model, into=project, home=tmp_path / "other", budget=budget, form="session")
     assert list(comparable(back.messages)) == list(comparable(read_session(Path(whole.target["paths"][0])).messages))
     assert (done.tokens_before, done.tokens_after) == (whole.tokens_before, whole.tokens_after)
 

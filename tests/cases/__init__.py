@@ -77,7 +77,9 @@ class Carried:
 
 def carry(ref: Path | Session, project: Path, to: str = "claude-code", **options: Any) -> Carried:
     """Write a session for an agent, into a home beside the project, and read it back."""
-    done = migrate(ref, to, model=MODELS[to], into=project, home=target_home(project, to), **options)
+    done = migrate(
+        ref, to, model=MODELS[to], into=project, home=target_home(project, to), **{"form": "session", **options}
+    )
     path = Path(done.target["paths"][0])
     return Carried(done=done, raw=path.read_bytes(), session=read_session(path))
 
