@@ -129,7 +129,7 @@ class MemorySpec:
     the project's folder, or in the agent's own ``workspace`` (given its home), where it has one for all projects, or
     in the ``place`` where it keeps what it remembers of a project (given its home and the project's folder).
     ``default``: the form that a migration to the agent has where none is asked for. ``limit``: bytes of the index that
-    the agent reads, where it is known.
+    the agent reads, where it is known, and ``lines`` of it.
     """
 
     name: str
@@ -138,6 +138,7 @@ class MemorySpec:
     log: str | None = None
     archive: str = ".session-migrator"
     limit: int | None = None
+    lines: int | None = None
     workspace: Callable[[Path | None], Path] | None = None
     place: Callable[[Path | None, Path], Path] | None = None
 
