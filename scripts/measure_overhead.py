@@ -49,13 +49,15 @@ def run(client: str, mode: str, model: str, turn: int, home: Path, project: Path
     prompt, answer = f"prompt-{turn}", f"answer-{turn}"
     kind = kind_of(client)
     parts = modes_of(client)[mode]
-    args = [*arguments(parts[turn], model=model), prompt]
+    args = arguments(parts[turn], model=model)
     where: dict[str, Any] = {"home": home, "cwd": project, "model": model}
-    script = [{"match": prompt, "text": answer}]
+    script = [{"text": answer}]  # for no request without tools, such as one for a title
     if mode == "command":
-        requests = harness.run_client(client, args, script=script, **where).requests
+        requests = harness.run_client(client, [*args, prompt], script=script, **where).requests
     else:
-        requests = harness.interact(client, [*args, *kind.quiet], [(answer, "")], script=script, **where)[1]
+        named, typed = ([], [("answer-0", prompt), (prompt, "\r")]) if turn else ([prompt], [])
+        args = [*args, *named, *kind.quiet]
+        requests = harness.interact(client, args, [*typed, (answer, "")], script=script, **where)[1]
     bodies = [request["body"] for request in harness.main_requests(client, requests, prompt)]
     texts = max(([*added(client, body)] for body in bodies), key=lambda texts: sum(map(len, texts)))
     return {

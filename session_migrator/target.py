@@ -154,7 +154,8 @@ def pick(offers: Sequence[Candidate], client: str | None = None) -> Window | Non
 def _clients_own(offers: Sequence[Candidate], seen: Window) -> Window:
     """The window that the client compacts by, whatever else is known: its own, with the longest reply it knows of."""
     said = {offer.source: offer for offer in offers}
-    return replace(said["client"].window or seen, max_output=said["table"].max_output or seen.max_output)
+    longest = said["client"].max_output or said["table"].max_output or seen.max_output
+    return replace(said["client"].window or seen, max_output=longest)
 
 
 def _completed(said: Window, known: Window | None) -> Window:

@@ -281,6 +281,9 @@ def test_a_target_is_as_the_settings_have_it(own_home: Path, project: Path) -> N
     )
     target = inspect("opencode", folder=project)
     assert (target.window.context, target.window.max_input, target.trigger) == (60_000, 50_000, 42_000)
+    provider["mine"]["models"]["gpt-5.5"] = {"limit": limit}
+    settings.write_text(json.dumps({"provider": provider}))
+    assert inspect("opencode", model="mine/gpt-5.5", folder=project).trigger == 92_000  # the table has a longer reply
     (project / "opencode.jsonc").write_text(
         '{"compaction": {"auto": false}, "mcp": {"files": {}, "x": {"enabled": false}}}'
     )

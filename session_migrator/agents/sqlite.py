@@ -6,7 +6,7 @@ import contextlib
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,16 @@ from ..errors import ReadError
 MAGIC = b"SQLite format 3\0"
 """How every database begins."""
 _BESIDE = ("", "-wal")  # the journal holds what is not yet in the file
+
+
+class _Connection(sqlite3.Connection):
+    """What sqlite3 says of a damaged schema may hold what is no UTF-8, and then it fails to say it."""
+
+    def execute(self, *arguments: Any) -> sqlite3.Cursor:
+        try:
+            return super().execute(*arguments)
+        except UnicodeDecodeError as error:
+            raise sqlite3.DatabaseError("malformed database schema") from error
 
 
 @contextlib.contextmanager
@@ -30,7 +40,7 @@ def copied(path: Path) -> Generator[sqlite3.Connection]:
                     shutil.copyfile(source, f"{copy}{suffix}")
         except OSError as error:
             raise ReadError(f"cannot read {path}: {error.strerror}", "check the path and its permissions") from error
-        with contextlib.closing(sqlite3.connect(copy)) as database:
+        with contextlib.closing(sqlite3.connect(copy, factory=_Connection)) as database:
             database.text_factory = _text
             yield database
 
@@ -44,6 +54,18 @@ def records(database: sqlite3.Connection, table: str, where: str = "1", values: 
     cursor = database.execute(f"SELECT * FROM {table} WHERE {where}", values)
     names = [column[0] for column in cursor.description]
     return [dict(zip(names, row, strict=True)) for row in cursor]
+
+
+def each(
+    database: sqlite3.Connection, table: str, where: str, values: Sequence[Any] = ()
+) -> Iterator[dict[str, Any] | None]:
+    """The same one by one, so that damage costs no more than the rows it hit: None in the place of each. Raises
+    sqlite3.Error where not even their places can be told."""
+    for (place,) in database.execute(f"SELECT rowid FROM {table} WHERE {where}", values).fetchall():
+        try:
+            yield from records(database, table, "rowid = ?", [place])
+        except sqlite3.Error:
+            yield None
 
 
 def select(path: Path, table: str, columns: Sequence[str]) -> list[dict[str, Any]]:

@@ -22,10 +22,13 @@ def environment(config_dir: Path | None) -> dict[str, str]:
 
 def configure(setup: Setup) -> None:
     """The settings are in the HOME; the provider is called "stub", whatever the model."""
-    name = (setup.model or setup.pinned["model"]).partition("/")[2]
-    seen = {"input": ["text", "image"], "output": ["text"]}
-    limit = {"context": setup.window or 400_000, "output": 32_000}
-    model = {"tool_call": True, "attachment": True, "modalities": seen, "limit": limit}
+    name = (setup.model or setup.pinned["model"]).rpartition("/")[2]
+    able = {"tool_call": True, "attachment": True, "modalities": {"input": ["text", "image"], "output": ["text"]}}
+    windows = {name: 400_000, _SMALLER: 200_000}
+    models = {
+        name: {**able, "limit": {"context": setup.window or context, "output": 32_000}}
+        for name, context in windows.items()
+    }
     options = {"baseURL": f"http://127.0.0.1:{PORT}/v1", "apiKey": KEY}
     settings = {
         "autoupdate": False,
@@ -34,7 +37,7 @@ def configure(setup: Setup) -> None:
         "small_model": f"stub/{name}",
         "enabled_providers": ["stub"],
         "permission": {"bash": "allow"},
-        "provider": {"stub": {"npm": "@ai-sdk/openai-compatible", "options": options, "models": {name: model}}},
+        "provider": {"stub": {"npm": "@ai-sdk/openai-compatible", "options": options, "models": models}},
         "mcp": {
             name: {
                 "type": "local", "command": [server["command"], *server["args"]], "environment": server["env"],
@@ -76,6 +79,10 @@ def _unquoted(words: str) -> str:
     return found[1] if found else words
 
 
+def added(body: Body) -> Iterator[str]:
+    yield from (message["content"] for message in body["messages"] if message["role"] == "system")
+
+
 def listed(setup: Setup) -> str:
     """Its own list of the project's sessions, as JSON."""
     where = {"home": setup.home, "cwd": setup.cwd, "config_dir": setup.config_dir}
@@ -83,6 +90,9 @@ def listed(setup: Setup) -> str:
     return run.stdout + run.stderr
 
 
+_SMALLER = "claude-haiku-4-5"
+# One of each family that has a prompt of its own; the client takes any model that its settings name.
+_MODELS = ("gpt-5.5", "gpt-4.1", "claude-sonnet-4-5", "gemini-2.5-pro", "kimi-k2")
 KIND = Kind(
     environment=environment,
     configure=configure,
@@ -90,6 +100,16 @@ KIND = Kind(
     items=items,
     listed=listed,
     resume=["run", "--model={model}", "--session"],
+    start=["run"],
+    again=["run", "--continue"],
+    mcp_call=lambda server, tool: {"name": f"{server}_{tool}"},
+    added=added,
+    models=lambda: _MODELS,
+    sample="opencode/1.18.33",
+    recorded="stub/gpt-4.1",
+    named=f"stub/{_SMALLER}",
+    smaller=f"stub/{_SMALLER}",
+    terminal=(["--prompt"], ["--continue"]),
     tool="bash",
     argument="command",
     more={"description": "prints"},  # demanded up to 1.2

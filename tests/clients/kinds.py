@@ -50,7 +50,8 @@ class Kind:
     listed(setup)             what the client lists for the project, as text to search
     resume                    the arguments before a session's id ({model} stands for the model, also below)
     start, again              the arguments before the prompt of a new session, and of the latest one again
-    terminal                  the same two where the client runs in the terminal, if it does
+    terminal                  the same two where the client runs in the terminal, if it does; the second alone, since
+                              not every one takes a prompt then: it is typed
     quiet                     arguments after the prompt there, so that nothing outlives the run
     mcp                       arguments that permit the tools of an MCP server ({name} stands for the server)
     mcp_call(server, tool)    what a call of a server's tool is named, as a step of the stub has it

@@ -131,18 +131,19 @@ def list_sessions(home: Path, remember: Remember = looked_at) -> Iterator[Sessio
 def _in_database(path: Path) -> Iterator[SessionInfo]:
     with contextlib.suppress(ReadError, sqlite3.Error), sqlite.copied(path) as database:
         where = "parent_id IS NULL AND EXISTS (SELECT 1 FROM message WHERE session_id = session.id)"
-        for row in sqlite.records(database, "session", where):
-            info = session_info(row)
-            yield _row(info, path / str(row["id"]), _title(info) or _first_words(database, str(row["id"])))
+        for row in filter(None, sqlite.each(database, "session", where)):
+            info, session_id = session_info(row), str(row.get("id"))
+            yield _row(info, path / session_id, _title(info) or _first_words(database, session_id))
 
 
 def _first_words(database: sqlite3.Connection, session_id: str) -> str | None:
     """The first words of the user, where a session has no title yet."""
     order = "session_id = ? ORDER BY time_created, id LIMIT 20"
-    for row in sqlite.records(database, "part", order, [session_id]):
-        part = parse(str(row.get("data")).encode("utf-8", "replace")) or {}
-        if part.get("type") == "text" and not part.get("synthetic"):
-            return headline(text(part.get("text")))
+    with contextlib.suppress(sqlite3.Error):
+        for row in filter(None, sqlite.each(database, "part", order, [session_id])):
+            part = parse(str(row.get("data")).encode("utf-8", "replace")) or {}
+            if part.get("type") == "text" and not part.get("synthetic"):
+                return headline(text(part.get("text")))
     return None
 
 

@@ -60,10 +60,11 @@ def _in_database(path: Path, session_id: str | None) -> Generator[Stored]:
         if not found:
             raise NoConversation(f"{path} holds no such session", "see them with: session-migrator list --all")
         losses: list[Loss] = []
-        if _newer(database, str(found[0]["id"])):
+        session_id = str(found[0].get("id"))
+        if _newer(database, session_id):
             detail = "the session also has messages of a newer format (session_message), which are not understood"
             losses.append(Loss(kind="unknown_record", detail=detail))
-        yield Stored(session_info(found[0]), _rows(database, str(found[0]["id"]), losses), losses)
+        yield Stored(session_info(found[0]), _rows(database, session_id, losses), losses)
 
 
 def _newer(database: sqlite3.Connection, session_id: str) -> bool:
@@ -86,27 +87,22 @@ def session_info(row: Record) -> Record:
 
 
 def _rows(database: sqlite3.Connection, session_id: str, losses: list[Loss]) -> Iterator[Exchange]:
-    read = 0
+    for message in _objects(database, "message", "session_id = ? ORDER BY time_created, id", session_id, losses):
+        parts = _objects(database, "part", "message_id = ? ORDER BY id", message["id"], losses)
+        yield message, list(parts)
+
+
+def _objects(database: sqlite3.Connection, name: str, where: str, value: str, losses: list[Loss]) -> Iterator[Record]:
+    """The objects of a table's rows, each with the id that stands beside it."""
     try:
-        order = "session_id = ? ORDER BY time_created, id"
-        for row in database.execute(f"SELECT id, data FROM message WHERE {order}", [session_id]):
-            found = database.execute("SELECT id, data FROM part WHERE message_id = ? ORDER BY id", row[:1])
-            parts = [part for part in (_whole(each, losses) for each in found) if part]
-            message = _whole(row, losses)
-            if message:
-                yield message, parts
-            read += 1
-    except sqlite3.Error:
-        losses.append(Loss(kind="bad_line", detail=f"the database is damaged after message {read}"))
-
-
-def _whole(row: tuple[Any, Any], losses: list[Loss]) -> Record | None:
-    """The object of a row, with the id that stands beside it."""
-    found = _object(row[1])
-    if found is None:
-        losses.append(Loss(kind="bad_line", detail="a row that is no JSON object was skipped"))
-        return None
-    return {**found, "id": str(row[0])}
+        for row in sqlite.each(database, name, where, [value]):
+            found = _object(row and row.get("data"))
+            if row and found is not None:
+                yield {**found, "id": str(row.get("id"))}
+            else:
+                losses.append(Loss(kind="bad_line", detail=f"a {name} that is damaged, or no JSON object, was skipped"))
+    except sqlite3.Error as error:
+        losses.append(Loss(kind="bad_line", detail=f"the table {name} cannot be read ({error})"))
 
 
 def _object(data: Any) -> Record | None:
@@ -131,9 +127,9 @@ def _in_files(path: Path) -> Stored:
 
 
 def _files(root: Path, session_id: str, losses: list[Loss]) -> Iterator[Exchange]:
-    messages = _objects(root / "message", session_id, losses)
+    messages = _objects_in(root / "message", session_id, losses)
     for message in sorted(messages, key=_order):
-        parts = _objects(root / "part", str(message.get("id")), losses)
+        parts = _objects_in(root / "part", str(message.get("id")), losses)
         yield message, sorted(parts, key=lambda part: str(part.get("id")))
 
 
@@ -142,7 +138,7 @@ def _order(message: Record) -> tuple[float, str]:
     return created if isinstance(created, (int, float)) else 0, str(message.get("id"))
 
 
-def _objects(folder: Path, name: str, losses: list[Loss]) -> Iterator[Record]:
+def _objects_in(folder: Path, name: str, losses: list[Loss]) -> Iterator[Record]:
     """The objects in a folder's files. The name comes out of a file: it is no path."""
     if not name or "/" in name or "\0" in name or name in (".", ".."):
         return
