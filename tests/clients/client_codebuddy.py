@@ -78,8 +78,9 @@ def listed(setup: Setup) -> str:
 _SEE_BELOW = "(see attached image)"
 _ATTACHED = "Attached image(s) from tool result:"
 _QUERY, _QUERY_END = "<user_query>", "</user_query>"
-# Ids that are not in its own list, the models of which are served by its cloud alone.
-_MODELS = ("glm-4.6", "claude-sonnet-4-5", "gpt-5.1-codex", "gemini-2.5-pro", "kimi-k2", "deepseek-v3.1")
+# Two families that have prompts of their own, the second a shorter one. The ids of the client's own list do not do: those
+# are served by its cloud alone.
+_MODELS = ("claude-sonnet-4-5", "gemini-2.5-pro", "glm-4.6")
 KIND = Kind(
     environment=environment,
     configure=configure,
