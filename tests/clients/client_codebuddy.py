@@ -78,8 +78,7 @@ def listed(setup: Setup) -> str:
 _SEE_BELOW = "(see attached image)"
 _ATTACHED = "Attached image(s) from tool result:"
 _QUERY, _QUERY_END = "<user_query>", "</user_query>"
-# Two families that have prompts of their own, the second a shorter one. The ids of the client's own list do not do: those
-# are served by its cloud alone.
+# Gemini's have a shorter prompt. Ids of the client's own list do not do: those are served by its cloud alone.
 _MODELS = ("claude-sonnet-4-5", "gemini-2.5-pro", "glm-4.6")
 KIND = Kind(
     environment=environment,

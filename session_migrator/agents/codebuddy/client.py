@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from ...context_windows import Window
 from ...files import is_file
@@ -156,14 +156,9 @@ def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
 def mcp_servers(home: Path, folder: Path) -> tuple[str, ...]:
     """``mcpServers`` of the project's .mcp.json, and of the first file of the home that has some."""
     own = (home / ".mcp.json", home / "mcp.json", home / ".codebuddy.json", home.parent / ".codebuddy.json")
-    files = [
-        next(filter(is_file, own), own[0]),
-        next(filter(is_file, (folder / ".mcp.json", folder / "mcp.json")), own[0]),
-    ]
-    tables = (settings_of(path).get("mcpServers") for path in files)
-    return tuple(
-        dict.fromkeys(name for found in tables if isinstance(found, dict) for name in cast(dict[str, Any], found))
-    )
+    project = (folder / ".mcp.json", folder / "mcp.json")
+    files = [path for places in (own, project) for path in [*filter(is_file, places)][:1]]
+    return tuple(dict.fromkeys(name for path in files for name in table(settings_of(path).get("mcpServers"))))
 
 
 def _settings(home: Path, folder: Path) -> tuple[Path, ...]:
