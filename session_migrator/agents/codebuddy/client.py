@@ -12,7 +12,7 @@ from typing import Any
 
 from ...context_windows import Window
 from ...files import is_file
-from ..jsonl import Record, rows, table
+from ..jsonl import Record, rows, table, text
 from ..settings import settings_of, unreadable
 
 VERSION = "2.163.0"
@@ -89,9 +89,9 @@ def model(home: Path, folder: Path, named: str | None) -> tuple[str, str]:
             return chosen, str(path)
     lists = _model_lists(home, folder)
     for path in lists:
-        left = settings_of(path).get("availableModels")
-        if isinstance(left, list) and left:
-            own = [row.get("id") for row in _own_models(home, folder)]
+        left = rows(settings_of(path).get("availableModels"))
+        if left:
+            own = [text(row.get("id")) for row in _own_models(home, folder)]
             first = next((chosen for chosen in (*_MODELS, *own) if chosen in left), None)
             return first or _DEFAULT_MODEL, f"availableModels of {path}"
     return _DEFAULT_MODEL, f"default of CodeBuddy Code {VERSION}{unreadable((*_settings(home, folder), *lists))}"
