@@ -23,6 +23,7 @@ from session_migrator.target import inspect
 SPEC, WORK = agents.get("codebuddy"), agents.get("workbuddy")
 HOME = FIXTURES / "codebuddy" / "2.163.0"
 MODEL = "glm-4.6"
+URL = "https://example.org/a.png"
 
 
 def recorded(start: str) -> Path:
@@ -327,6 +328,15 @@ def test_the_memory_of_codebuddy_lies_in_its_home(project: Path, own_home: Path)
     assert not list(project.iterdir())
     migrations.undo(Store(), str(done.migration))
     assert not (own_home / ".codebuddy").exists()
+
+
+def test_an_image_in_an_answer_is_told_of(project: Path, tmp_path: Path) -> None:
+    """Its requests have images in a user's message alone."""
+    said = [Message(role="user", parts=(Text(text="Draw."),)), Message(role="assistant", parts=(Image(location=URL),))]
+    session = Session(id="s", agent="chat", messages=said)
+    done = migrate(session, "codebuddy", MODEL, into=project, home=tmp_path / "cb")
+    assert [loss.kind for loss in done.losses] == ["image"]
+    assert URL in read_session(done.target["paths"][0]).messages[1].text
 
 
 def test_a_long_session_is_resumed_with_room_for_all_of_it(project: Path, tmp_path: Path) -> None:

@@ -23,7 +23,8 @@ class Capabilities(Value):
     that model's own reasoning only. ``error_pattern`` is given where a
     result has no flag for failure: what its text must match to be seen as one. ``whole_results``: a result holds one
     text, and images behind it. ``reserved_start``: what the text of a user's message must not begin with, a pattern.
-    ``failed_images``: whether the result of a call that failed can hold images.
+    ``failed_images``: whether the result of a call that failed can hold images; ``answer_images``: whether an answer
+    can.
     ``image_types``: what the target's model takes, where it takes images. ``id_pattern`` and ``name_pattern`` are what
     call ids and tool names must match in full.
     """
@@ -38,6 +39,7 @@ class Capabilities(Value):
     error_pattern: str | None = None
     whole_results: bool = False
     failed_images: bool = True
+    answer_images: bool = True
     reserved_start: str | None = None
     image_types: tuple[str, ...] = ("image/png", "image/jpeg", "image/gif", "image/webp")
     id_pattern: str = r"[A-Za-z0-9_-]{1,64}"
