@@ -24,6 +24,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1] / name) for name in ("."
 import harness
 from kinds import agent_of, arguments, kind_of
 
+from session_migrator import agents
 from session_migrator.tokens import bpe
 
 OUTPUT = Path(__file__).resolve().parents[1] / "session_migrator" / "data" / "overhead.json"
@@ -89,7 +90,8 @@ def measure(client: str, model: str) -> dict[str, Any]:
 def main() -> None:
     result: dict[str, Any] = json.loads(OUTPUT.read_text(encoding="utf-8"))
     newest = [client for client in harness.CLIENTS if client == agent_of(client)]
-    for client in sys.argv[1:] or newest:
+    measures = dict.fromkeys(agents.get(client).overhead for client in sys.argv[1:] or newest)  # of one core: once
+    for client in measures:
         kind = kind_of(client)
         measured = {model: measure(client, model) for model in (*kind.models(), UNLISTED)}
         result[client] = {

@@ -83,6 +83,8 @@ def _fitting(messages: Iterable[Message], capabilities: Capabilities, losses: li
     for index, message in enumerate(messages):
         found: list[Loss] = []
         can = capabilities if _own_reasoning(message, capabilities) else replace(capabilities, thinking="text")
+        if message.role == "assistant" and not capabilities.answer_images:
+            can = replace(can, images=False)
         parts = tuple(fitted for part in message.parts for fitted in _fit(part, can, found))
         losses += [replace(loss, where=index) for loss in found]
         if message.role == "system" and not capabilities.system and parts:

@@ -29,8 +29,9 @@ def list_sessions(
     specs = [agents.get(agent)] if agent else agents.all_agents()
     place = os.path.realpath(cwd) if cwd is not None else None
     with Catalog(Store().root / "cache" / "list.json") as catalog:
-        found = (info for spec in specs for info in spec.list(spec.locate(home), catalog.remember))
-        kept = [info for info in found if place is None or (info.cwd and _real(info.cwd) == place)]
+        # Two agents of one core may have been given one home.
+        found = {info.path: info for spec in specs for info in spec.list(spec.locate(home), catalog.remember)}
+        kept = [info for info in found.values() if place is None or (info.cwd and _real(info.cwd) == place)]
     return iter(sorted(kept, key=lambda info: info.updated_at or "", reverse=True))
 
 

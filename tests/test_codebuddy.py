@@ -1,5 +1,5 @@
-"""CodeBuddy Code and WorkBuddy: files of the core 2.163.0 are read as its model saw them; what is written is what it
-takes. WorkBuddy's own files are wrapped as its host does it; the desktop application itself was never run."""
+"""CodeBuddy Code and WorkBuddy: files of the core (2.163.0, 2.97.0) are read as its model saw them; what is written is
+what it takes. WorkBuddy's own files are wrapped as its host does it; the desktop application itself was never run."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from session_migrator.target import inspect
 SPEC, WORK = agents.get("codebuddy"), agents.get("workbuddy")
 HOME = FIXTURES / "codebuddy" / "2.163.0"
 MODEL = "glm-4.6"
+URL = "https://example.org/a.png"
 
 
 def recorded(start: str) -> Path:
@@ -31,6 +32,7 @@ def recorded(start: str) -> Path:
 
 
 TOOLS, COMPACTED = recorded("01a22984"), recorded("01a22987")
+OLDER = next((FIXTURES / "codebuddy" / "2.97.0").rglob("*.jsonl"))
 WRAPPED = next((FIXTURES / "workbuddy").rglob("*.jsonl"))
 
 
@@ -232,6 +234,19 @@ def test_a_list_tells_title_times_and_model(tmp_path: Path) -> None:
     assert info.title == "Mine"
 
 
+def test_the_parts_of_an_answer_share_an_id_in_older_files() -> None:
+    reading = SPEC.read(OLDER)
+    assert reading.losses == ()
+    messages = reading.session.messages
+    assert [(message.role, len(message.calls), len(message.results)) for message in messages] == [
+        ("user", 0, 0), ("assistant", 2, 0), ("tool", 0, 2), ("assistant", 1, 0), ("tool", 0, 1), ("assistant", 0, 0),
+        ("user", 0, 0), ("assistant", 2, 0), ("tool", 0, 2), ("assistant", 0, 0),
+    ]  # fmt: skip
+    said = messages[1]
+    assert [part.type for part in said.parts] == ["thinking", "text", "tool_call", "tool_call"]
+    assert isinstance(messages[4].results[0].parts[0], Image)
+
+
 # --- writing
 
 
@@ -296,6 +311,15 @@ def test_workbuddy_gets_a_memory_unless_a_session_is_asked_for(project: Path, ow
     assert sorted(path.name for path in home.iterdir()) == ["projects", "workbuddy.db"]
 
 
+def test_a_memory_is_told_of_that_has_more_lines_than_are_read(project: Path, own_home: Path) -> None:
+    index = client.memory_folder(own_home / ".codebuddy", project) / "MEMORY.md"
+    index.parent.mkdir(parents=True)
+    index.write_text("- A note.\n" * 190, encoding="utf-8")
+    done = migrate(LONG, "codebuddy", into=project, form="memory")
+    assert any("lines, and CodeBuddy Code reads 200" in warning for warning in done.warnings)
+    assert not any("bytes, and CodeBuddy" in warning for warning in done.warnings)
+
+
 def test_the_memory_of_codebuddy_lies_in_its_home(project: Path, own_home: Path) -> None:
     done = migrate(LONG, "codebuddy", into=project, form="memory")
     place = client.memory_folder(own_home / ".codebuddy", project)
@@ -304,6 +328,15 @@ def test_the_memory_of_codebuddy_lies_in_its_home(project: Path, own_home: Path)
     assert not list(project.iterdir())
     migrations.undo(Store(), str(done.migration))
     assert not (own_home / ".codebuddy").exists()
+
+
+def test_an_image_in_an_answer_is_told_of(project: Path, tmp_path: Path) -> None:
+    """Its requests have images in a user's message alone."""
+    said = [Message(role="user", parts=(Text(text="Draw."),)), Message(role="assistant", parts=(Image(location=URL),))]
+    session = Session(id="s", agent="chat", messages=said)
+    done = migrate(session, "codebuddy", MODEL, into=project, home=tmp_path / "cb")
+    assert [loss.kind for loss in done.losses] == ["image"]
+    assert URL in read_session(done.target["paths"][0]).messages[1].text
 
 
 def test_a_long_session_is_resumed_with_room_for_all_of_it(project: Path, tmp_path: Path) -> None:
@@ -343,7 +376,9 @@ def test_a_target_is_as_the_settings_have_it(own_home: Path, project: Path, monk
     home = own_home / ".codebuddy"
     home.mkdir()
     own = {"id": "mine", "maxInputTokens": 50_000, "maxOutputTokens": 4_000}
-    (home / "models.json").write_text(json.dumps({"models": [own, 7]}), encoding="utf-8")
+    listed = {"models": [own, 7], "availableModels": ["mine"]}
+    (home / "models.json").write_text(json.dumps(listed), encoding="utf-8")
+    assert (target().model, target().why["model"]) == ("mine", f"availableModels of {home / 'models.json'}")
     (home / "settings.json").write_text('{"model": "mine"}', encoding="utf-8")
     (home / ".mcp.json").write_text('{"mcpServers": {"docs": {}}}', encoding="utf-8")
     (project / "AGENTS.md").write_text("some rules", encoding="utf-8")
@@ -352,14 +387,28 @@ def test_a_target_is_as_the_settings_have_it(own_home: Path, project: Path, monk
     assert (found.window.context, found.window.max_output, found.trigger) == (50_000, 4_000, 46_000)
     assert "AGENTS.md" in found.why["instructions"]
     assert found.why["overhead"].endswith("not counted: docs")
+    (project / ".codebuddy").mkdir()
+    nearer = {"models": [own | {"maxInputTokens": 60_000}]}
+    (project / ".codebuddy" / "models.json").write_text(json.dumps(nearer), encoding="utf-8")
+    assert target().window.context == 60_000
     (project / "CODEBUDDY.md").write_text("other rules", encoding="utf-8")
     assert "AGENTS.md" not in target().why["instructions"]
     monkeypatch.setenv("CODEBUDDY_MODEL", "glm-5.2")
-    monkeypatch.setenv("CODEBUDDY_AUTO_COMPACT_WINDOW", "200000")
+    monkeypatch.setenv("CODEBUDDY_AUTO_COMPACT_WINDOW", "50000")
     monkeypatch.setenv("CODEBUDDY_AUTOCOMPACT_PCT_OVERRIDE", "50")
-    assert (target().model, target().trigger) == ("glm-5.2", 100_000)
+    assert (target().model, target().trigger) == ("glm-5.2", 25_000)
     (home / "settings.json").write_text('{"autoCompactEnabled": false}', encoding="utf-8")
     assert target().trigger is None
+
+
+def test_what_is_in_a_home_that_both_were_given_is_listed_once(
+    own_home: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As WorkBuddy's core has it, and an MCP server that it starts."""
+    migrate(LONG, "workbuddy", MODEL, into=project, form="session")
+    monkeypatch.setenv("CODEBUDDY_CONFIG_DIR", str(own_home / ".workbuddy"))
+    (info,) = list_sessions(cwd=project)
+    assert info.agent == "workbuddy"
 
 
 def test_each_home_is_named_by_a_variable_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

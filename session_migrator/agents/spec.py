@@ -23,7 +23,8 @@ class Capabilities(Value):
     that model's own reasoning only. ``error_pattern`` is given where a
     result has no flag for failure: what its text must match to be seen as one. ``whole_results``: a result holds one
     text, and images behind it. ``reserved_start``: what the text of a user's message must not begin with, a pattern.
-    ``failed_images``: whether the result of a call that failed can hold images.
+    ``failed_images``: whether the result of a call that failed can hold images; ``answer_images``: whether an answer
+    can.
     ``image_types``: what the target's model takes, where it takes images. ``id_pattern`` and ``name_pattern`` are what
     call ids and tool names must match in full.
     """
@@ -38,6 +39,7 @@ class Capabilities(Value):
     error_pattern: str | None = None
     whole_results: bool = False
     failed_images: bool = True
+    answer_images: bool = True
     reserved_start: str | None = None
     image_types: tuple[str, ...] = ("image/png", "image/jpeg", "image/gif", "image/webp")
     id_pattern: str = r"[A-Za-z0-9_-]{1,64}"
@@ -129,7 +131,7 @@ class MemorySpec:
     the project's folder, or in the agent's own ``workspace`` (given its home), where it has one for all projects, or
     in the ``place`` where it keeps what it remembers of a project (given its home and the project's folder).
     ``default``: the form that a migration to the agent has where none is asked for. ``limit``: bytes of the index that
-    the agent reads, where it is known.
+    the agent reads, where it is known, and ``lines`` of it.
     """
 
     name: str
@@ -138,6 +140,7 @@ class MemorySpec:
     log: str | None = None
     archive: str = ".session-migrator"
     limit: int | None = None
+    lines: int | None = None
     workspace: Callable[[Path | None], Path] | None = None
     place: Callable[[Path | None, Path], Path] | None = None
 

@@ -15,4 +15,9 @@ def environment(config_dir: Path | None) -> dict[str, str]:
     return environment_of_core(config_dir)
 
 
-KIND = replace(CORE, environment=environment)
+KIND = replace(
+    CORE,
+    environment=environment,
+    config="home/.workbuddy",  # its own: whose a session is, is told by the folder
+    sample="workbuddy/.workbuddy",
+)

@@ -52,7 +52,7 @@ def make_place(client: str, folder: Path, files: Mapping[str, str] | None = None
     """An empty home, and a project whose path has spaces, dots, brackets and CJK."""
     (folder / "home").mkdir(parents=True)
     project = harness.make_project(folder / ODD_NAME, files)
-    place = Place(client=client, home=folder / "home", config=folder / "config", project=project)
+    place = Place(client=client, home=folder / "home", config=folder / kind_of(client).config, project=project)
     first_run = kind_of(client).first_run
     if first_run and client not in NEWEST:
         harness.run_client(client, first_run, **place.where)
@@ -123,6 +123,20 @@ def numbered(history: Iterable[Item]) -> list[Item]:
     return [(role, kind, value, call_id and numbers[call_id]) for role, kind, value, call_id in history]
 
 
+def paired(history: Iterable[Item]) -> list[Item]:
+    """A conversation with every result right behind its call."""
+    history = list(history)
+    results = {
+        call_id: [item for item in history if item[0] == "tool" and item[3] == call_id] for *_, call_id in history
+    }
+    return [
+        moved
+        for item in history
+        if item[0] != "tool"
+        for moved in (item, *(results[item[3]] if item[1] == "call" else ()))
+    ]
+
+
 def _sent(messages: Sequence[Message], habits: Kind) -> Iterator[Item]:
     """A conversation as the harness reads it from a request."""
     for message, following in zip(messages, [*messages[1:], None], strict=True):
@@ -170,7 +184,9 @@ def go_on(place: Place, carried: Carried) -> dict[str, Any]:
     ]
     assert [run.returncode for run in runs] == [0, 0], [run.stdout + run.stderr for run in runs]
     first = harness.main_requests(place.client, runs[0].requests)[0]
-    read = numbered if any(str(call_id).startswith("#") for *_, call_id in carried.history) else list[Item]
+    read = paired if habits.apart and place.client not in NEWEST else list[Item]
+    if any(str(call_id).startswith("#") for *_, call_id in carried.history):
+        read = numbered
     history = read(carried.history)
     assert read(harness.conversation(place.client, first)) == [*history, ("user", "text", PROMPT, None)]
 

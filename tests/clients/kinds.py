@@ -44,6 +44,7 @@ class Kind:
 
     environment(config_dir)   the variables they need besides the common ones
     configure(setup)          writes the settings that point a client at the stub and trust the project
+    config                    their configuration folder in a test's own, in which ``home`` is the HOME
     path                      of the requests that carry the conversation, a pattern
     items(body)               the conversation in such a request, what the client itself put in left out
     listed(setup)             what the client lists for the project, as text to search
@@ -54,7 +55,8 @@ class Kind:
     quiet                     arguments after the prompt there, so that nothing outlives the run
     mcp                       arguments that permit the tools of an MCP server ({name} stands for the server)
     mcp_call(server, tool)    what a call of a server's tool is named, as a step of the stub has it
-    search(words)             the call by which their model finds tools, where they hide some
+    search(words)             the calls by which their model finds tools, one after the other, where they hide some
+    at_once                   variables with which they hide none
     added(body)               the texts of a request that are not its conversation, its tools left out
     models()                  the models that its overhead is measured with; ``all_models`` where it knows no others
     sample                    the folder of a recorded session with tools, below the fixtures
@@ -67,6 +69,7 @@ class Kind:
     between                   what they put between two messages of the user's
     rows                      what finds id and title of each session in that, where they list both
     numbered                  whether they may change or leave out the ids of calls: ``items`` then gives numbers
+    apart                     whether older ones send each call of several with its result right behind it
     repeat                    whether they send the results of their own earlier turns twice
     late                      whether they write a call down once it has its result
     by_words                  whether a prompt is one argument a word, and the standard input a terminal: else they put
@@ -94,7 +97,9 @@ class Kind:
     terminal: tuple[Sequence[str], Sequence[str]] | None = None
     quiet: Sequence[str] = ()
     mcp: Sequence[str] = ()
-    search: Callable[[str], dict[str, Any]] | None = None
+    search: Callable[[str], Sequence[dict[str, Any]]] | None = None
+    at_once: Mapping[str, str] = field(default_factory=dict[str, str])
+    config: str = "config"
     all_models: bool = False
     tool: str
     argument: str
@@ -104,6 +109,7 @@ class Kind:
     between: str = ""
     rows: str | None = None
     numbered: bool = False
+    apart: bool = False
     repeat: bool = False
     forget: bool = False
     late: bool = False

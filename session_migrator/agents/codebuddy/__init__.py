@@ -7,4 +7,10 @@ from ..spec import MemorySpec
 from . import client, core
 
 SPEC = core.spec("codebuddy", ("CodeBuddy Code", "codebuddy-code"), client.FOLDER, "CODEBUDDY_CONFIG_DIR")
-MEMORY = MemorySpec(name="CodeBuddy Code", index="MEMORY.md", limit=client.INDEX_LIMIT, place=core.memory_of(SPEC))
+MEMORY = MemorySpec(
+    name="CodeBuddy Code",
+    index="MEMORY.md",
+    limit=client.INDEX_LIMIT,
+    lines=client.INDEX_LINES,
+    place=core.memory_of(SPEC),
+)

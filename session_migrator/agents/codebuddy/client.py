@@ -5,15 +5,15 @@ The models, the threshold and the file names are those of 2.163.0, 2026-11-29.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from ...context_windows import Window
 from ...files import is_file
-from ..jsonl import rows, table
+from ..jsonl import Record, rows, table, text
+from ..settings import settings_of, unreadable
 
 VERSION = "2.163.0"
 FOLDER = ".codebuddy"
@@ -30,14 +30,13 @@ _MODELS: dict[str, tuple[int, int]] = {
     "glm-5.3": (1_000_000, 48_000), "glm-5.2": (1_000_000, 48_000), "kimi-k3": (1_000_000, 32_000),
     "kimi-k2.6": (256_000, 32_000),
 }  # fmt: skip
-# It compacts at this share of what it lets in; a smaller window that is set is held within these bounds.
+# It compacts at this share of what it lets in.
 _THRESHOLD = 0.92
-_LEAST, _MOST = 100_000, 1_000_000
 _LONGEST_NAME, _KEPT_NAME = 255, 180
 MOST_RECORDS, RECORDS_TAKEN = "CODEBUDDY_SESSION_MAX_ITEMS", 1_000
 """The variable that says how many of a session's last records are loaded, and how many are without it."""
-INDEX_LIMIT = 40_000
-"""Bytes of the memory's index that it reads."""
+INDEX_LIMIT, INDEX_LINES = 40_000, 200
+"""Characters and lines of the memory's index that it reads."""
 
 
 def project_folder(home: Path, folder: Path) -> Path:
@@ -79,26 +78,30 @@ def resumes_recorded_model(recorded: str | None, wanted: str) -> bool:  # noqa: 
 
 def model(home: Path, folder: Path, named: str | None) -> tuple[str, str]:
     """The model named, else the one the client would start with here: CODEBUDDY_MODEL, then ``model`` of the
-    project's and the home's settings, then its default."""
+    project's and the home's settings, then its default, or where ``availableModels`` of a models.json leaves that out,
+    the first that is left."""
     for chosen, source in ((named, "named"), (os.environ.get("CODEBUDDY_MODEL"), "CODEBUDDY_MODEL")):
         if chosen:
             return chosen, source
     for path in _settings(home, folder):
-        chosen = _read(path).get("model")
+        chosen = settings_of(path).get("model")
         if isinstance(chosen, str) and chosen:
             return chosen, str(path)
-    broken = "".join(
-        f"; {path} cannot be read" for path in _settings(home, folder) if is_file(path) and _parsed(path) is None
-    )
-    return _DEFAULT_MODEL, f"default of CodeBuddy Code {VERSION}{broken}"
+    lists = _model_lists(home, folder)
+    for path in lists:
+        left = rows(settings_of(path).get("availableModels"))
+        if left:
+            own = [text(row.get("id")) for row in _own_models(home, folder)]
+            first = next((chosen for chosen in (*_MODELS, *own) if chosen in left), None)
+            return first or _DEFAULT_MODEL, f"availableModels of {path}"
+    return _DEFAULT_MODEL, f"default of CodeBuddy Code {VERSION}{unreadable((*_settings(home, folder), *lists))}"
 
 
-def window(model_id: str, known: Window | None, home: Path, folder: Path) -> Window | None:  # noqa: ARG001
-    """``maxInputTokens`` and ``maxOutputTokens`` of the home's models.json, else of the client's own list. The client
-    goes by the first alone."""
-    listed = _read(home / "models.json").get("models")
-    found = [row for row in map(table, rows(listed)) if _is_called(row, model_id)]
-    own = found[0] if found else {}
+def window(model_id: str, known: Window | None, home: Path, folder: Path) -> Window | None:
+    """``maxInputTokens`` and ``maxOutputTokens`` of the project's or the home's models.json, else of the client's own
+    list. The client goes by the first alone."""
+    named = [row for row in _own_models(home, folder) if _is_called(row, model_id)]
+    own = named[-1] if named else {}
     most, reply = _MODELS.get(model_id, (None, None))
     most, reply = _limit(own.get("maxInputTokens")) or most, _limit(own.get("maxOutputTokens")) or reply
     if most is None:
@@ -106,7 +109,12 @@ def window(model_id: str, known: Window | None, home: Path, folder: Path) -> Win
     return Window(context=most, max_output=reply or (known.max_output if known else None), source="client")
 
 
-def _is_called(row: dict[str, Any], model_id: str) -> bool:
+def _own_models(home: Path, folder: Path) -> list[Record]:
+    """The models that the user has named, those of the project last: of two with one id the last counts."""
+    return [table(row) for path in _model_lists(home, folder)[::-1] for row in rows(settings_of(path).get("models"))]
+
+
+def _is_called(row: Record, model_id: str) -> bool:
     return model_id in (row.get("id"), row.get("name"), f"custom-local:{row.get('id')}")
 
 
@@ -117,14 +125,14 @@ def _limit(value: Any) -> int | None:
 def trigger(seen: Window, home: Path, folder: Path) -> int | None:
     """The size at which the client compacts by itself, a share of the window that it lets in; ``autoCompactEnabled``
     and ``autoCompactWindow`` of the settings are heeded, and the variables that stand above them."""
-    settings = [_read(path) for path in _settings(home, folder)]
+    settings = [settings_of(path) for path in _settings(home, folder)]
     enabled = next((found["autoCompactEnabled"] for found in settings if "autoCompactEnabled" in found), True)
     if seen.context is None or enabled is False:
         return None
     named = os.environ.get("CODEBUDDY_AUTO_COMPACT_WINDOW", "")
     chosen = int(named) if named.isdecimal() else None
     chosen = chosen or next(filter(None, (_limit(found.get("autoCompactWindow")) for found in settings)), None)
-    context = min(seen.context, max(_LEAST, min(chosen, _MOST))) if chosen else seen.context
+    context = min(seen.context, chosen or seen.context)
     percent = os.environ.get("CODEBUDDY_AUTOCOMPACT_PCT_OVERRIDE", "")
     share = int(percent) / 100 if percent.isdecimal() and 0 < int(percent) <= 100 else _THRESHOLD
     return int(context * share)
@@ -148,14 +156,9 @@ def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
 def mcp_servers(home: Path, folder: Path) -> tuple[str, ...]:
     """``mcpServers`` of the project's .mcp.json, and of the first file of the home that has some."""
     own = (home / ".mcp.json", home / "mcp.json", home / ".codebuddy.json", home.parent / ".codebuddy.json")
-    files = [
-        next(filter(is_file, own), own[0]),
-        next(filter(is_file, (folder / ".mcp.json", folder / "mcp.json")), own[0]),
-    ]
-    tables = (_read(path).get("mcpServers") for path in files)
-    return tuple(
-        dict.fromkeys(name for found in tables if isinstance(found, dict) for name in cast(dict[str, Any], found))
-    )
+    project = (folder / ".mcp.json", folder / "mcp.json")
+    files = [path for places in (own, project) for path in [*filter(is_file, places)][:1]]
+    return tuple(dict.fromkeys(name for path in files for name in table(settings_of(path).get("mcpServers"))))
 
 
 def _settings(home: Path, folder: Path) -> tuple[Path, ...]:
@@ -163,13 +166,5 @@ def _settings(home: Path, folder: Path) -> tuple[Path, ...]:
     return project / "settings.local.json", project / "settings.json", home / "settings.json"
 
 
-def _read(path: Path) -> dict[str, Any]:
-    return _parsed(path) or {}
-
-
-def _parsed(path: Path) -> dict[str, Any] | None:
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return None
-    return cast(dict[str, Any], data) if isinstance(data, dict) else None
+def _model_lists(home: Path, folder: Path) -> tuple[Path, ...]:
+    return folder / FOLDER / "models.json", home / "models.json"

@@ -23,7 +23,7 @@ def spec(agent: str, names: tuple[str, ...], folder: str, variable: str) -> Agen
     return AgentSpec(
         id=agent,
         names=names,
-        capabilities=Capabilities(thinking="text", whole_results=True),
+        capabilities=Capabilities(thinking="text", whole_results=True, answer_images=False),
         locate=locate,
         list=lambda home, remember=reader.looked_at: reader.list_sessions(home, agent, remember),
         recognises=reader.recognises,

@@ -48,28 +48,35 @@ def active(nodes: Sequence[Node], tip: str | None) -> tuple[list[Node], list[Nod
 
     The line goes from the last record (or the one that ``tip`` names) up to one without a parent, as the client
     takes it (2.163.0). A parent that is nowhere is bridged by the record before; where no record names one, the
-    line is the file.
+    line is the file. Up to 2.97.0 the parts of an answer have one id, and each but the first names that as its parent:
+    such an id stands for the last of them.
     """
     losses: list[Loss] = []
     known: dict[str, Node] = {}
+    unique: list[Node] = []
+    above: dict[Node, Node | None] = {}
     for node in nodes:
-        known.setdefault(node.id, node)
-    unique = list(known.values())
-    above: dict[str, Node | None] = {}
+        if node.id not in known or node.parent == node.id:
+            if node.id in known:
+                above[node] = known[node.id]
+            known[node.id] = node
+            unique.append(node)
     linked = any(node.parent or node.before for node in unique)
     for node, previous in zip(unique, [None, *unique], strict=False):
+        if node in above:
+            continue
         named = node.parent or (None if node.is_summary else node.before)
         found = known.get(named) if named else previous if not linked else None
         if named and found is None and previous:
             found = previous
             detail = "a record's parent is not in the file; it follows the record before it"
             losses.append(Loss(kind="branch", severity="info", detail=detail))
-        above[node.id] = found
-    seen: set[str] = set()
+        above[node] = found
+    seen: set[Node] = set()
     live = _line(known.get(tip or "", unique[-1] if unique else None), above, seen)
     earlier: list[Node] = []
     top = live[0] if live else None
-    while top and top.before and (before := known.get(top.before)) and before.id not in seen:
+    while top and top.before and (before := known.get(top.before)) and before not in seen:
         earlier = [*_line(before, above, seen), *earlier]
         top = earlier[0]
     left = len(unique) - len(seen)
@@ -79,11 +86,11 @@ def active(nodes: Sequence[Node], tip: str | None) -> tuple[list[Node], list[Nod
     return live, earlier, losses
 
 
-def _line(leaf: Node | None, above: Mapping[str, Node | None], seen: set[str]) -> list[Node]:
+def _line(leaf: Node | None, above: Mapping[Node, Node | None], seen: set[Node]) -> list[Node]:
     """From the top (or what was seen before) down to a leaf; what is returned is then seen."""
     way: list[Node] = []
-    while leaf is not None and leaf.id not in seen:
+    while leaf is not None and leaf not in seen:
         way.append(leaf)
-        seen.add(leaf.id)
-        leaf = above[leaf.id]
+        seen.add(leaf)
+        leaf = above[leaf]
     return way[::-1]
