@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 from . import agents, compressors, memory_files, migrations, online, remarks, retrieval, sessions, timestamps, tokens
 from .agents import AgentSpec, Capabilities, Reading, Written
 from .comparison import difference
-from .compressors import Compressed
+from .compressors import Compressed, Compressor
 from .decision import LEAST_BUDGET, Decision, Target
 from .errors import MigrationError, NoConversation, Refused, UsageError, WriteError
 from .files import is_folder
@@ -79,7 +79,7 @@ def decide_for(session: Session, target: Target, count_online: bool) -> tuple[De
 def migrate(
     ref: str | Path | Session, to: str, model: str | None = None, into: Path | str | None = None, *,
     agent: str | None = None, home: Path | str | None = None, from_home: Path | str | None = None,
-    budget: int | None = None, window: int | None = None, compressor: str = compressors.DEFAULT,
+    budget: int | None = None, window: int | None = None, compressor: str | Compressor = compressors.DEFAULT,
     history: History = "live", form: Form | None = None, memory_file: Path | str | None = None,
     redact: bool | None = None, count_online: bool = False, ask_providers: bool = True, dry_run: bool = False,
     again: bool = False, store: Store | None = None,
@@ -91,7 +91,8 @@ def migrate(
     source's). ``budget`` and ``window`` in tokens. ``history``: what the source's own model would see (live), all
     that was said before its compactions too (full), or the latter where it fits (auto). ``form``: a session that the
     agent resumes, or Markdown that it reads in that folder (``memory_file``: in this file); default: what the agent
-    takes, a session before a memory. ``redact``: without the secrets in its texts (``redaction``); default: of
+    takes, a session before a memory. ``compressor``: one by its name, or of your own (``compressors.Compressor``).
+    ``redact``: without the secrets in its texts (``redaction``); default: of
     memories alone. ``count_online``: counted by the model's vendor, to whom the session is sent as it is (redacted,
     if it is to be). ``ask_providers``: read what the model's provider says of its window, where a key is in the
     environment and that was read over a day ago. The same migration twice is done once: the second answers with the
@@ -157,8 +158,8 @@ def form_of(to: str, form: str | None, memory_file: Path | str | None) -> Form:
 
 
 def _as_session(
-    reading: Reading, order: _Order, found: list[str], budget: int | None, window: int | None, compressor: str,
-    count_online: bool,
+    reading: Reading, order: _Order, found: list[str], budget: int | None, window: int | None,
+    compressor: str | Compressor, count_online: bool,
 ) -> Migration:  # fmt: skip
     session, spec = reading.session, agents.get(order.to)
     folder = _folder(session, order.into)
@@ -189,7 +190,7 @@ def _as_session(
     )  # fmt: skip
     options = {
         "to": order.to, "home": str(home), "folder": str(folder), "model": target.model, "window": window,
-        "budget": budget, "compressor": compressor, "history": order.history, "form": "session",
+        "budget": budget, "compressor": compressors.name_of(compressor), "history": order.history, "form": "session",
         "redact": order.redact, "room": decided.budget if decided.mode == "compress" else None,
     }  # fmt: skip
 
@@ -356,11 +357,14 @@ def _decided(
     return lowered, losses, decided, [*said, *more]
 
 
-def compressed(lowered: Session, name: str, budget: int, counter: Counter, capabilities: Capabilities) -> Compressed:
+def compressed(
+    lowered: Session, compressor: str | Compressor, budget: int, counter: Counter, capabilities: Capabilities
+) -> Compressed:
     """Within the budget after lowering once more, or Refused. One retry takes off what lowering had added. The
     session keeps a title, since the words it began with may be gone."""
     lowered = replace(lowered, title=lowered.title or headline(goal(lowered.messages)))
-    compressor = compressors.get(name)
+    name = compressors.name_of(compressor)
+    compressor = compressors.get(compressor)
     allowed = budget
     for _ in range(2):
         result = compressor.compress(lowered, allowed, counter)
