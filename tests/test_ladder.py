@@ -155,6 +155,21 @@ def test_one_giant_result_is_shortened_and_the_rest_stays() -> None:
     assert len(result.elided) == 1
 
 
+def test_a_call_with_thousands_of_small_arguments_is_shortened_as_one_text() -> None:
+    todos = [{"content": f"step {number}", "status": "pending"} for number in range(20_000)]
+    call = ToolCall(id="c", name="TodoWrite", arguments={"items": todos})
+    session = Session(id="s", agent="test", messages=(
+        Message(role="user", parts=(Text(text="Plan."),), origin="human"), Message(role="assistant", parts=(call,)),
+        Message(role="tool", parts=(ToolResult(call_id="c", parts=(Text(text="ok"),)),)),
+    ))  # fmt: skip
+    result = compressed(session, 3_000)
+    (kept,) = (call for message in result.session.messages for call in message.calls)
+    text = marks.text_of(kept)
+    assert "step 0" in text
+    assert "step 19999" in text
+    assert COUNTERS[0].session(result.session).high > 2_800
+
+
 def test_lines_that_stand_further_on_too_are_kept_where_they_stand_last() -> None:
     listing = "".join(f"{number:4}\tvalue_{number} = compute_{number}(first, second)\n" for number in range(80))
     told: list[Message] = [Message(role="user", parts=(Text(text="Look twice."),), origin="human")]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from places import LONG
 from strategies import messages
 
-from session_migrator import Message, Migration, Session, Store, migrate, read_session, recall, tokens
+from session_migrator import Message, Migration, Session, Store, from_messages, migrate, read_session, recall, tokens
 from session_migrator.cli import main
 from session_migrator.compressors import Compressed, Elision, marks
 from session_migrator.errors import NotFound, ReadError, UsageError
@@ -117,12 +117,15 @@ def test_an_id_that_is_two_is_named_as_such(tmp_path: Path) -> None:
 def test_a_damaged_or_missing_original_is_named_and_hides_no_other(
     ids: list[str], tmp_path: Path, project: Path
 ) -> None:
-    other = migrate(LONG, "codex", "gpt-5.5", into=tmp_path, home=tmp_path / "codex", budget=2_500)
+    chat = from_messages([{"role": "user", "content": f"{turn} " * 1_000} for turn in range(9)])
+    other = migrate(chat, "codex", "gpt-5.5", into=tmp_path, home=tmp_path / "codex", budget=2_500)
     more = MARK.findall(Path(other.target["paths"][0]).read_text("utf-8"))
     (kept,) = Store().workspace(project).packed("originals")
     path = Store().workspace(project).packed_path("originals", kept)
     whole = path.read_bytes()
-    only = next(name for name in ids if name not in more)
+    only = ids[0]
+    assert more
+    assert only not in more
     for data in (whole[: len(whole) // 2], whole[:200] + bytes(50) + whole[250:], b"", b"not packed"):
         path.write_bytes(data)
         failed = run("recall", only)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from math import exp, log
 
@@ -104,6 +104,14 @@ class _Unit:
         )
 
 
+@dataclass(slots=True)
+class _Seen:
+    """The lines that stand further on, and the places of the messages that keep theirs all the same."""
+
+    pinned: set[int]
+    lines: set[str] = field(default_factory=set[str])
+
+
 @dataclass(slots=True, kw_only=True)
 class _Plan:
     """Everything that a factor decides upon: the units in order, the note, and what is known of all messages."""
@@ -130,9 +138,13 @@ class LadderCompressor:
         goal and latest message goes into it (a budget of some hundred tokens)."""
         if _fits(session, budget, counter):
             return Compressed(session=session)
+        for share in (1.0, 0.3, 0.0):
+            said, state = self.weights.said * share, self.weights.state * share
+            plan = _planned(session, budget, counter, replace(self.weights, said=said, state=state))
+            if result := _fitted(plan, budget):
+                return result
         for share in (1.0, 0.5, 0.2):
-            plan = _planned(session, int(budget * share), budget, counter, self.weights)
-            if result := _fitted(plan, budget) or _bare(plan, int(budget * share), budget):
+            if result := _bare(plan, int(budget * share), budget):
                 return result
         raise Refused(f"not even the goal goes into {budget:,} tokens", "choose a larger --budget")
 
@@ -143,8 +155,8 @@ def _fits(session: Session, budget: int, counter: Counter) -> bool:
     return primer + sum(costs(session, (range(end, end + 1) for end in ends), counter, budget)) <= budget
 
 
-def _planned(session: Session, pins: int, budget: int, counter: Counter, weights: Weights) -> _Plan:
-    """The plan of a session; what is pinned is measured by ``pins``, all else by the budget (tokens)."""
+def _planned(session: Session, budget: int, counter: Counter, weights: Weights) -> _Plan:
+    """The plan of a session for a budget (tokens)."""
     heard: list[int] = []
     sizes = array("q")
 
@@ -157,15 +169,16 @@ def _planned(session: Session, pins: int, budget: int, counter: Counter, weights
 
     whole = list(units(noted()))
     known = ledger(session.messages)
-    seen: set[str] = set()
+    seen = _Seen(_pinned(session.messages, heard))
     recent = _recent(session, whole, known, budget, counter, weights, seen)
     inside = recent[0].places.start if recent else len(sizes)
     older = [_unit(session, range(place, place + 1), counter, seen, 0.0) for place in heard[::-1] if place < inside]
     plan = _Plan(
         session=session, counter=counter, units=[*older[::-1], *recent], known=known,
-        state_room=int(pins * weights.state), weights=sizes, density=_density(recent, sizes), names={},
+        state_room=int(budget * weights.state), weights=sizes, density=_density(recent, sizes), names={},
     )  # fmt: skip
-    _pin(plan, set(heard), pins, weights)
+    _pin(plan, set(heard), seen.pinned, budget, weights)
+    plan.units = [unit for unit in plan.units if unit.places.start >= inside or any(one.floor for one in unit.pieces)]
     return plan
 
 
@@ -176,7 +189,7 @@ def _recent(
     budget: int,
     counter: Counter,
     weights: Weights,
-    seen: set[str],
+    seen: _Seen,
 ) -> list[_Unit]:
     """The units at the end, as far back as worth goes, each part without the lines that stand further on too."""
     edited = {path for path, use in known.files.items() if use.edits}
@@ -204,7 +217,7 @@ def _recent(
     return found[::-1]
 
 
-def _unit(session: Session, places: range, counter: Counter, seen: set[str], worth: float) -> _Unit:
+def _unit(session: Session, places: range, counter: Counter, seen: _Seen, worth: float) -> _Unit:
     """A unit with its parts sized, without the lines that were seen; its own lines are then seen."""
     pieces: list[_Piece] = []
     frame = 0
@@ -216,8 +229,8 @@ def _unit(session: Session, places: range, counter: Counter, seen: set[str], wor
             if is_reasoning(message, part):
                 continue
             name = marks.id_of([marks.text_of(part).encode("utf-8", "surrogatepass")])
-            fresh = without_repeats(part, seen, name)
-            seen.update(lines(part))
+            fresh = part if place in seen.pinned else without_repeats(part, seen.lines, name)
+            seen.lines.update(lines(part))
             own = 0.0 if message.origin == "injected" else worth
             pieces.append(_Piece(place, index, fresh, counter.part(fresh).high, own, name))
     return _Unit(places, pieces[::-1], frame)
@@ -230,21 +243,20 @@ def _density(recent: Iterable[_Unit], sizes: Sequence[int]) -> float:
     return tokens / bytes_ if bytes_ else 0.25
 
 
-def _pin(plan: _Plan, heard: set[int], pins: int, weights: Weights) -> None:
+def _pin(plan: _Plan, heard: set[int], pinned: set[int], budget: int, weights: Weights) -> None:
     """Set what goal and latest message have at least, and the other words of the user's (and summaries of what was
     before), of which the newest are kept where not even all their beginnings go into the share."""
-    pinned = _pinned(plan.session.messages, sorted(heard))
     said = [unit for unit in plan.units if unit.places.start in heard and unit.places.start not in pinned]
     first = [unit for unit in plan.units if unit.places.start in pinned]
-    _raise_floors(first, int(pins * weights.pinned), pins)
-    room, kept = pins * weights.said, list[_Unit]()
+    _raise_floors(first, int(budget * weights.pinned), budget)
+    room, kept = budget * weights.said, list[_Unit]()
     for unit in reversed(said):
         room -= _GAP + unit.frame + sum(min(piece.size, _LEAST) for piece in unit.pieces)
         if room < 0:
             break
         kept.append(unit)
     beginnings = sum(min(piece.size, _LEAST) for unit in kept for piece in unit.pieces)
-    _raise_floors(kept, beginnings + max(0, int(room)), max(_LEAST, int(pins * weights.each)))
+    _raise_floors(kept, beginnings + max(0, int(room)), max(_LEAST, int(budget * weights.each)))
 
 
 def _pinned(messages: Sequence[Message], places: Iterable[int]) -> set[int]:
@@ -374,6 +386,7 @@ def _bare(plan: _Plan, pins: int, budget: int) -> Compressed | None:
         shown.append(replace(messages[place], parts=(Text(text=cut(text, room, name)),)))
     shown += _gap(plan, at, len(messages), made)
     head = note(plan.session, plan.known, None, 0, plan.counter)
+    head = replace(head, timestamp=messages[0].timestamp)
     result = made.compressed(replace(plan.session, messages=collect(chain([head], shown))))
     return result if plan.counter.session(result.session).high <= budget else None
 

@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from typing import Any, cast
 
+from ..lowering import RAW_ARGUMENTS
 from ..model import Image, Part, Text, ToolCall, ToolResult
 from . import marks
 
 _GUTTER = re.compile(r"\s*\d+(?:→|\t|\s*[|:] ?)")
 # Characters: what a line needs to be known again, and what a run of known lines must have to be worth a mark.
 _TELLING, _RUN = 12, 200
+# Characters that marks and names may add to the arguments of a call.
+_APART = 600
 
 
 def shortened(part: Part, most: int, name: str) -> Part:
@@ -25,13 +28,20 @@ def shortened(part: Part, most: int, name: str) -> Part:
             pictures = (Text(text=marks.picture(inner, name)) for inner in part.parts if isinstance(inner, Image))
             return replace(part, parts=(Text(text=cut(text, most, name)), *pictures))
         case ToolCall():
-            most = level((len(text) for text in _texts(part.arguments)), most)
-            arguments = _mapped(part.arguments, lambda text: cut(text, max(most, _TELLING), name))
-            return replace(part, arguments=arguments)
+            return replace(part, arguments=_shorter(part, most, name))
         case Image():
             return Text(text=marks.picture(part, name))
         case _:
             return part
+
+
+def _shorter(call: ToolCall, most: int, name: str) -> Mapping[str, Any] | str:
+    """Arguments with their long texts cut; as one text where there is more to them than a few of those."""
+    each = level((len(text) for text in _texts(call.arguments)), most)
+    arguments = _mapped(call.arguments, lambda text: cut(text, max(each, _TELLING), name))
+    if isinstance(arguments, str) or len(marks.text_of(replace(call, arguments=arguments))) <= most + _APART:
+        return arguments
+    return {RAW_ARGUMENTS: cut(marks.text_of(call), most, name)}
 
 
 def cut(text: str, most: int, name: str) -> str:
