@@ -1,26 +1,29 @@
 """The ledger against the real clients: ``python scripts/prove_ledger.py`` writes ``docs/ledger.md``.
 
-Sessions of 1, 20 and 100 MB (``benchmarks/generate.py``, everything live) are migrated into Codex and Claude Code at
-several windows; the client resumes each, and what it sends its model first is counted with the counter that decided,
-over the texts of the recorded body. Needs the pinned clients (``make clients-install``), and some minutes.
+Sessions of 1, 20 and 100 MB (``benchmarks/generate.py``, everything live) are migrated into each agent at several
+windows; the client resumes each (in its terminal, or as a command), and what it sends its model first is counted with
+the counter that decided, over the texts of the recorded body. Needs the pinned clients (``make clients-install``), and
+some minutes.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "clients"), str(ROOT / "tests"), str(ROOT / "benchmarks")]
 
 import harness
 from generate import generate
-from going_on import size
-from kinds import Setup, agent_of, kind_of
+from going_on import size, variables
+from kinds import Setup, agent_of, arguments, kind_of
 
 from session_migrator import Store, agents, migrate, tokens
 from session_migrator.migration import Migration
@@ -32,11 +35,13 @@ OUTPUT = ROOT / "docs" / "ledger.md"
 
 @dataclass(frozen=True)
 class Case:
-    """A client, a model of it, and the window it is to be taken for (Codex's setting; None: its own)."""
+    """A client, a model of it, the window it is to be taken for (a setting of the client's; None: its own), and whether
+    it is run as a command."""
 
     client: str
     model: str
     window: int | None
+    command: bool = False
 
 
 CASES = (
@@ -45,9 +50,12 @@ CASES = (
     Case("codex", "gpt-5.5", None),
     Case("claude-code", "claude-haiku-4-5", None),
     Case("claude-code", "claude-opus-5-5", None),
+    Case("gemini", "gemini-2.5-pro", None, command=True),
+    Case("opencode", "stub/gpt-5.5", 128_000, command=True),
+    Case("codebuddy", "glm-4.6", 128_000, command=True),
 )
-# The source is the other agent's, so that each session crosses over.
-SOURCES = {"codex": "claude", "claude-code": "codex"}
+# The source is another agent's, so that each session crosses over.
+SOURCES = {"codex": "claude", "claude-code": "codex", "gemini": "codex", "opencode": "claude", "codebuddy": "claude"}
 
 
 def prove(case: Case, source: Path, folder: Path) -> list[str]:
@@ -58,7 +66,8 @@ def prove(case: Case, source: Path, folder: Path) -> list[str]:
     where: dict[str, Any] = {"home": home, "cwd": project, "config_dir": config}
     kind_of(case.client).configure(Setup(client=case.client, model=case.model, window=case.window, **where))
     agent = agent_of(case.client)
-    done = migrate(source, agent, case.model, project, home=config, store=Store(folder / "store"))
+    with patch.dict(os.environ, {"HOME": str(home)}):  # where some clients have their settings
+        done = migrate(source, agent, case.model, project, home=config, store=Store(folder / "store"))
     forecast, sent = _forecast(done, case.model), _sent(case, done, where)
     assert done.decision
     ledger = {entry.name: entry.tokens for entry in done.decision.ledger}
@@ -94,7 +103,13 @@ def _sent(case: Case, done: Migration, where: dict[str, Any]) -> int:
     args = [*spec.resume_arguments(done.target["session_id"], case.model), PROMPT, *kind_of(case.client).quiet]
     answer = {"text": "The answer.", "usage": {"input": done.tokens_after, "output": 20}}
     settings: dict[str, Any] = {"model": case.model, "window": case.window, "timeout": 180}
-    _, sent = harness.interact(case.client, args, [("The answer", "")], script=[answer], **settings, **where)
+    if case.command:
+        args = [*arguments(kind_of(case.client).resume, model=case.model), done.target["session_id"], PROMPT]
+        env = variables(str(done.target["resume"]), agent_of(case.client))
+        run = harness.run_client(case.client, args, script=[answer], env=env, **settings, **where)
+        sent = run.requests
+    else:
+        _, sent = harness.interact(case.client, args, [("The answer", "")], script=[answer], **settings, **where)
     first, asked = (harness.main_requests(case.client, sent, prompt)[:1] for prompt in (None, PROMPT))
     if not asked or first != asked:
         raise SystemExit(f"{case}: the client sent something else first, as it does to compact")
@@ -133,7 +148,7 @@ TEXT = """\
 
     python scripts/prove_ledger.py
 
-Generated sessions, all of them live, of the other agent each, migrated into {versions} and resumed by the
+Generated sessions, all of them live, of another agent each, migrated into {versions} and resumed by the
 client with one prompt, on {date}. Figures are tokens by the counter that decided. `sent` is the first request,
 counted over the texts of its recorded body: system prompt, tools, messages. In every row the first request is that of
 the prompt (the client did not compact), what it sent is within the window less the reply room and not above the

@@ -325,7 +325,7 @@ def test_help_imports_click_and_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True)
     assert "Commands:" in done.stdout
     loaded = done.stderr.split("|")[1]
-    for name in ("tokens", "exporter", "compressors", "migration", "agents.codex"):
+    for name in ("tokens", "exporter", "compressors.ladder", "migration", "agents.codex"):
         assert f"session_migrator.{name}" not in loaded
     assert loaded.strip().endswith("False")
 

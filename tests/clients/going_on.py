@@ -59,6 +59,13 @@ def make_place(client: str, folder: Path, files: Mapping[str, str] | None = None
     return place
 
 
+def variables(resume: str, agent: str) -> dict[str, str]:
+    """What a printed command puts into the client's environment besides its home."""
+    words, spec = shlex.split(resume), agents.get(agent)
+    given = dict(word.split("=", 1) for word in words[3 : words.index(spec.program)])
+    return {name: value for name, value in given.items() if name != spec.home_variable}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Carried:
     """A migration as it is told in JSON, and the conversation that the client must send its model."""
@@ -82,9 +89,7 @@ class Carried:
 
     def variables(self, place: Place) -> dict[str, str]:
         """What the printed command puts into the client's environment besides its home."""
-        words = shlex.split(self.done["target"]["resume"])
-        given = dict(word.split("=", 1) for word in words[3 : words.index(agents.get(place.agent).program)])
-        return {name: value for name, value in given.items() if name != agents.get(place.agent).home_variable}
+        return variables(self.done["target"]["resume"], place.agent)
 
     def forecast(self, prompt: str) -> int:
         """Tokens that the first request with this prompt takes at most."""
@@ -216,15 +221,36 @@ def once(items: Sequence[Item]) -> list[Item]:
 
 # Where a request has its system prompt and its conversation, in any of the protocols.
 _HOLD_TEXT = ("system", "instructions", "systemInstruction", "messages", "input", "contents")
-_SAY = ("text", "content", "parts", "name", "input", "arguments", "output", "thinking")
+_MESSAGES = ("messages", "input", "contents")
+_SAY = ("text", "content", "parts", "name", "input", "arguments", "output", "thinking", "tool_calls", "function")
 _TOOLS = ("functionCall", "functionResponse")
 
 
 def size(body: dict[str, Any], model: str) -> int:
-    """The upper end of the count of everything in a request."""
+    """The count of everything in a request: the upper end of its texts and images, and what surrounds each message at
+    least."""
     tools = [json.dumps(tool, ensure_ascii=False, separators=(",", ":")) for tool in harness.offered_tools(body)]
     texts = [text for key in _HOLD_TEXT for text in _texts(body.get(key))]
-    return tokens.counter(model).text("\n".join([*texts, *tools])).high
+    counter = tokens.counter(model)
+    pictures = sum(counter.part(Image(data=data)).high for data in _images([body.get(key) for key in _HOLD_TEXT]))
+    framing = counter.frame[0] * sum(len(body.get(key) or ()) for key in _MESSAGES)
+    return counter.text("\n".join([*texts, *tools])).high + pictures + framing
+
+
+def _images(value: Any) -> Iterator[str]:
+    """The base64 of all images in data that a client sends."""
+    if isinstance(value, str):
+        if value.startswith("data:image/"):
+            yield value.partition(",")[2]
+    elif isinstance(value, list):
+        for item in value:
+            yield from _images(item)
+    elif isinstance(value, dict):
+        encoded = value.get("data")
+        if isinstance(encoded, str) and ("mimeType" in value or value.get("type") == "base64"):
+            yield encoded
+        for key, inner in value.items():
+            yield from _images(inner) if key not in _SAY or not isinstance(inner, str) else ()
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -237,4 +263,5 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, dict) and value.get("type") not in ("image", "input_image"):
         for key in (*_SAY, *_TOOLS):
             found = value.get(key)
-            yield from [json.dumps(found, ensure_ascii=False)] if isinstance(found, dict) else _texts(found)
+            is_data = isinstance(found, dict) and key != "function"
+            yield from [json.dumps(found, ensure_ascii=False)] if is_data else _texts(found)
