@@ -234,7 +234,7 @@ def size(body: dict[str, Any], model: str) -> int:
     counter = tokens.counter(model)
     pictures = sum(counter.part(Image(data=data)).high for data in _images([body.get(key) for key in _HOLD_TEXT]))
     framing = counter.frame[0] * sum(len(body.get(key) or ()) for key in _MESSAGES)
-    return counter.text("\n".join([*texts, *tools])).high + pictures + framing
+    return sum(counter.text(text).high for text in (*texts, *tools)) + pictures + framing
 
 
 def _images(value: Any) -> Iterator[str]:
