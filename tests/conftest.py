@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,16 +12,10 @@ from hypothesis import settings
 from stub_provider import Stub, serving
 
 from session_migrator import providers, web
+from session_migrator.agents import MEMORIES
 
-CLIENT_VARIABLES = (
-    "ANTHROPIC_MODEL", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_DISABLE_1M_CONTEXT", "CLAUDE_CODE_AUTO_COMPACT_WINDOW",
-    "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "CODEX_HOME", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "GEMINI_API_KEY",
-    "GEMINI_CLI_HOME", "GEMINI_MODEL", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL",
-    "CODEBUDDY_CONFIG_DIR", "CODEBUDDY_MODEL", "CODEBUDDY_AUTO_COMPACT_WINDOW", "CODEBUDDY_AUTOCOMPACT_PCT_OVERRIDE",
-    "WORKBUDDY_CONFIG_DIR", "OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", "OPENCODE_DB",
-    "OPENCODE_EXPERIMENTAL_OUTPUT_TOKEN_MAX", "XDG_CACHE_HOME",
-    "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
-)  # fmt: skip
+# How the variables begin that clients and their vendors' SDKs read.
+CLIENT_PREFIXES = (*(agent.upper().partition("-")[0] for agent in MEMORIES), "ANTHROPIC", "GOOGLE", "OPENAI", "XDG_")
 
 # What would let a provider be asked, or send what goes to the loopback address elsewhere.
 NETWORK_VARIABLES = {
@@ -51,8 +46,9 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("SESSION_MIGRATOR_HOME", str(tmp_path / "store"))
-    for name in (*CLIENT_VARIABLES, *NETWORK_VARIABLES):
-        monkeypatch.delenv(name, raising=False)
+    for name in [*os.environ]:
+        if name.startswith(CLIENT_PREFIXES) or name in NETWORK_VARIABLES:
+            monkeypatch.delenv(name)
     return home
 
 
