@@ -192,7 +192,7 @@ def _make(path: Path) -> tuple[tuple[str, ...], tuple[Database, ...]]:
 
 @cache
 def _schema() -> dict[str, Any]:
-    data = files(__package__) / "schema.json"
+    data = files("session_migrator.agents.opencode") / "schema.json"
     return json.loads(data.read_text(encoding="utf-8"))
 
 
