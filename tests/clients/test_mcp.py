@@ -91,7 +91,7 @@ def test_a_client_has_a_conversation_sized_that_does_not_fit(client: str, tmp_pa
     assert len(TOO_LONG) > len(kept) > 10
     assert kept[-5:] == TOO_LONG[-5:]
     assert [message for message in kept if message not in TOO_LONG and "recall" not in message["content"]] == []
-    assert "earlier messages of this conversation" in kept[0]["content"]
+    assert "The conversation below was carried over" in kept[0]["content"]
 
 
 @each(harness.CLIENTS)
