@@ -11,6 +11,8 @@ from ..jsonl import Record, rows, table, text
 
 BEFORE = "<the record before>"
 """A parent that stands for the record before in the file."""
+STANDS_IN = "isCompactReplacement"
+"""Our own key of a record behind a boundary that is not new, as the client's summary is not."""
 SYNTHETIC = "<synthetic>"
 """The model of the client's own words in the assistant's place: API errors and the like."""
 
@@ -18,7 +20,7 @@ SYNTHETIC = "<synthetic>"
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Node:
     """What the tree needs of a record, and where the record lies in the file. ``is_prompt``: a turn of the user's
-    own, where a rewind begins another branch."""
+    own, where a rewind begins another branch. ``stands_in``: in the place of what was said before a compaction."""
 
     id: str
     parent: str | None
@@ -27,7 +29,7 @@ class Node:
     speaks: bool
     is_user: bool
     is_prompt: bool
-    is_summary: bool
+    stands_in: bool
     is_synthetic: bool
     is_boundary: bool
     message_id: str | None
@@ -48,7 +50,7 @@ def node_of(record: Record, before: Node | None, offset: int, length: int) -> No
         speaks=is_user or record.get("type") == "assistant",
         is_user=is_user,
         is_prompt=is_user and not results,
-        is_summary=bool(record.get("isCompactSummary")),
+        stands_in=bool(record.get("isCompactSummary") or record.get(STANDS_IN)),
         is_synthetic=message.get("model") == SYNTHETIC,
         is_boundary=record.get("subtype") == "compact_boundary",
         message_id=text(message.get("id")),
