@@ -93,6 +93,7 @@ def records(session: Session, session_id: str, cwd: str, start: str) -> Iterator
         yield _ended(stamp, session_id, turn, answer)
     if session.earlier:
         yield _line(stamp, "compacted", _compaction(session.messages))
+        yield _event(stamp, "context_compacted")
 
 
 def _compaction(messages: Sequence[Message]) -> Record:
