@@ -196,8 +196,7 @@ def _as_session(
     if decided.mode == "compress":
         room = online.room(decided, lowered, counter)
         result = compressed(lowered, compressor, room, counter, capabilities)
-    native = native and decided.mode == "compress"
-    content = result.session
+    content, native = result.session, native and decided.mode == "compress"
     if native:
         content = replace(content, earlier=lowered.messages)
         found = [*found, f"all of it is in {spec.names[0]}'s own file; its model is sent the compressed form"]
