@@ -9,14 +9,14 @@ from pathlib import Path
 
 import harness
 from conversations import larger_than
-from going_on import NEWEST, Carried, Place, carry, each, go_on, make_place
-from kinds import agent_of, kind_of
+from going_on import NEWEST, NEXT, PROMPT, Carried, Place, carry, each, go_on, make_place
+from kinds import agent_of, arguments, kind_of
 from places import LONG
 
 from session_migrator import Session, agents, read_session
 from session_migrator.comparison import difference
 from session_migrator.lowering import lower
-from session_migrator.model import Text, ToolResult
+from session_migrator.model import Compaction, Text, ToolResult
 from session_migrator.sequences import full_history
 
 BUDGET = 4_000
@@ -66,6 +66,33 @@ def _texts(part: object) -> list[str]:
 def _quoted(text: str) -> str:
     """As it stands within JSON."""
     return json.dumps(text, ensure_ascii=False)[1:-1]
+
+
+@each(ABLE)
+def test_when_the_client_compacts_itself_later_nothing_is_lost_and_nothing_stands_twice(
+    client: str, tmp_path: Path
+) -> None:
+    place = make_place(client, tmp_path / "client")
+    carried = carry(LONG, place, budget=BUDGET, native=True)
+    full = {"input": carried.ledger["trigger"] + 10_000, "output": 20}
+    turns = [
+        (PROMPT, [{"text": "step done", "usage": full}]),
+        (NEXT, [{"match": "(?i)summary", "text": "All in short."}, {"text": "all done"}]),
+    ]
+    command = [*arguments(kind_of(client).resume, model=carried.model), carried.session_id]
+    for prompt, script in turns:
+        run = harness.run_client(client, [*command, prompt], script=script, model=carried.model, **place.where)
+        assert run.returncode == 0, run.stderr
+    found = read_session(carried.path)
+    summaries = [part.summary for message in found.messages for part in message.parts if isinstance(part, Compaction)]
+    print("DBG", [(m.origin, m.text[:50]) for m in found.messages], summaries)
+    assert [summary for summary in summaries if "All in short." in summary]
+    told = [message.text for message in full_history(found).messages]
+    before = [message.text for message in whole(place).messages]
+    assert told[: len(before)] == before
+    assert [text for text in told[len(before) :] if text in (PROMPT, "step done", NEXT, "all done", *before[:1])] == [
+        PROMPT, "step done", NEXT, "all done",
+    ]  # fmt: skip
 
 
 @each(ABLE)
