@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,11 +24,11 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1] / name) for name in ("."
 import harness
 from kinds import agent_of, arguments, kind_of
 
+from session_migrator import agents
 from session_migrator.tokens import bpe
 
 OUTPUT = Path(__file__).resolve().parents[1] / "session_migrator" / "data" / "overhead.json"
 UNLISTED = "a-model-the-client-does-not-know"
-MODES = ("command", "terminal")
 Figures = dict[str, int]
 
 
@@ -39,18 +39,26 @@ def added(client: str, body: dict[str, Any]) -> Iterator[str]:
     yield from kind_of(client).added(body)
 
 
+def modes_of(client: str) -> dict[str, tuple[Sequence[str], Sequence[str]]]:
+    """How a client runs: the arguments that start a session and those that resume it, by kind of run."""
+    kind = kind_of(client)
+    return {"command": (kind.start, kind.again)} | ({"terminal": kind.terminal} if kind.terminal else {})
+
+
 def run(client: str, mode: str, model: str, turn: int, home: Path, project: Path) -> Figures:
     """The figures of the first request of one turn: turn 0 starts a session, turn 1 resumes it."""
     prompt, answer = f"prompt-{turn}", f"answer-{turn}"
     kind = kind_of(client)
-    parts = (kind.start, kind.again) if mode == "command" else kind.terminal
-    args = [*arguments(parts[turn], model=model), prompt]
+    parts = modes_of(client)[mode]
+    args = arguments(parts[turn], model=model)
     where: dict[str, Any] = {"home": home, "cwd": project, "model": model}
-    script = [{"match": prompt, "text": answer}]
+    script = [{"text": answer}]  # for no request without tools, such as one for a title
     if mode == "command":
-        requests = harness.run_client(client, args, script=script, **where).requests
+        requests = harness.run_client(client, [*args, prompt], script=script, **where).requests
     else:
-        requests = harness.interact(client, [*args, *kind.quiet], [(answer, "")], script=script, **where)[1]
+        named, typed = ([], [("answer-0", prompt), (prompt, "\r")]) if turn else ([prompt], [])
+        args = [*args, *named, *kind.quiet]
+        requests = harness.interact(client, args, [*typed, (answer, "")], script=script, **where)[1]
     bodies = [request["body"] for request in harness.main_requests(client, requests, prompt)]
     texts = max(([*added(client, body)] for body in bodies), key=lambda texts: sum(map(len, texts)))
     return {
@@ -66,10 +74,12 @@ def greatest(figures: list[Figures]) -> Figures:
 def measure(client: str, model: str) -> dict[str, Any]:
     """The figures of a model: the greatest, and those of each mode."""
     modes: dict[str, Figures] = {}
-    for mode in MODES:
+    for mode in modes_of(client):
         with tempfile.TemporaryDirectory() as folder:
             home = Path(folder).resolve() / "somebody-with-a-name"
-            project = harness.make_project(home / "projects" / "a-customer" / "a-project-with-a-rather-long-name")
+            project = harness.make_project(
+                home / "projects" / "a-customer" / "a-project-with-a-rather-long-name-of-more-than-one-word"
+            )
             for number in range(200):
                 (project / f"a-changed-file-{number}.txt").touch()
             modes[mode] = greatest([run(client, mode, model, turn, home, project) for turn in (0, 1)])
@@ -80,7 +90,8 @@ def measure(client: str, model: str) -> dict[str, Any]:
 def main() -> None:
     result: dict[str, Any] = json.loads(OUTPUT.read_text(encoding="utf-8"))
     newest = [client for client in harness.CLIENTS if client == agent_of(client)]
-    for client in sys.argv[1:] or newest:
+    measures = dict.fromkeys(agents.get(client).overhead for client in sys.argv[1:] or newest)  # of one core: once
+    for client in measures:
         kind = kind_of(client)
         measured = {model: measure(client, model) for model in (*kind.models(), UNLISTED)}
         result[client] = {

@@ -24,7 +24,7 @@ def put(path: Path, name: str, body: str, known: Mapping[str, Block] | None = No
     that is there and was not edited. The block, and the folders that were made for it. Raises Refused (the file is no
     UTF-8 text), WriteError."""
     path = Path(os.path.realpath(path))  # AGENTS.md is often a link to CLAUDE.md
-    old = _read(path)
+    old = read(path)
     folders = make_folder(path.parent)
     ending = "\r\n" if old and "\r\n" in old else "\n"
     body = body.replace(_MARK, _MARK.replace("!", "! ")).strip("\n")
@@ -49,7 +49,7 @@ def put(path: Path, name: str, body: str, known: Mapping[str, Block] | None = No
 def is_there(block: Block) -> bool:
     """Whether the file still holds the block as it was put there."""
     try:
-        return block.text in (_read(Path(block.path)) or "")
+        return block.text in (read(Path(block.path)) or "")
     except (Refused, WriteError):
         return False
 
@@ -57,7 +57,7 @@ def is_there(block: Block) -> bool:
 def is_changed(block: Block) -> bool:
     """Whether the file holds the block with another text."""
     try:
-        found = _find(_read(Path(block.path)) or "", block.name)
+        found = _find(read(Path(block.path)) or "", block.name)
     except (Refused, WriteError):
         return False
     return found is not None and found[0] != block.text
@@ -67,7 +67,7 @@ def take_out(block: Block) -> None:
     """Take a block out of its file, if it is still there; the one it had replaced comes back. A file that holds nothing
     else goes, unless it was there before. Raises WriteError."""
     path = Path(block.path)
-    old = _read(path)
+    old = read(path)
     found = _find(old or "", block.name)
     if old is None or found is None:
         return
@@ -100,8 +100,8 @@ def _find(text: str, name: str) -> re.Match[str] | None:
     return next((found for found in _BLOCK.finditer(text) if found[1] == name), None)
 
 
-def _read(path: Path) -> str | None:
-    """The text of a file, None where there is none. Raises Refused where it is no UTF-8 text."""
+def read(path: Path) -> str | None:
+    """The text of a file, None where there is none. Raises WriteError, Refused (no UTF-8 text)."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from . import __version__, agents
+from . import __version__, agents, compressors
 from .errors import MigrationError, NotFound, UsageError
 from .printing import print_json, printable, show_decision, show_migration
 
@@ -249,7 +249,9 @@ def _verdict(name: str, target: Target, decided: Decision) -> str:
 @click.option("--budget", type=int, help="Tokens for the session, at most.")
 @_window
 @_count_online
-@click.option("--compressor", type=click.Choice(["truncation"]), default="truncation", show_default=True)
+@click.option(
+    "--compressor", type=click.Choice([*compressors.COMPRESSORS]), default=compressors.DEFAULT, show_default=True
+)
 @click.option(
     "--history",
     type=click.Choice(["live", "full", "auto"]),

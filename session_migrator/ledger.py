@@ -63,7 +63,8 @@ class Step(Value):
 
 @dataclass(slots=True)
 class Ledger(Value):
-    """Files by path and commands by text, in the order of their first use; the newest plan; the number of turns."""
+    """Files by path, in the order of their last use, and commands by text, in that of their first; the newest plan; the
+    number of turns."""
 
     files: dict[str, FileUse] = field(default_factory=dict[str, FileUse])
     commands: dict[str, CommandUse] = field(default_factory=dict[str, CommandUse])
@@ -72,7 +73,8 @@ class Ledger(Value):
 
     def by_importance(self) -> list[tuple[str, FileUse]]:
         """The files, the edited ones first, then by how recently they were used."""
-        return sorted(self.files.items(), key=lambda item: (not item[1].edits, -item[1].turn))
+        latest = enumerate(self.files.items())
+        return [item for _, item in sorted(latest, key=lambda row: (not row[1][1].edits, -row[0]))]
 
 
 def is_prompt(message: Message) -> bool:
@@ -107,7 +109,7 @@ def _enter(kept: Ledger, call: ToolCall, result: ToolResult) -> None:
     if result.is_error:
         return
     for path, use in touched(call):
-        file = kept.files.setdefault(path, FileUse())
+        file = kept.files[path] = kept.files.pop(path, FileUse())
         file.reads += use == "read"
         file.edits += use != "read"
         file.deleted = use == "delete"

@@ -86,6 +86,8 @@ def _fitting(messages: Iterable[Message], capabilities: Capabilities, losses: li
     for index, message in enumerate(messages):
         found: list[Loss] = []
         can = capabilities if _own_reasoning(message, capabilities) else replace(capabilities, thinking="text")
+        if message.role == "assistant" and not capabilities.answer_images:
+            can = replace(can, images=False)
         parts = tuple(fitted for part in message.parts for fitted in _fit(part, can, found))
         losses += [replace(loss, where=index) for loss in found]
         if message.role == "system" and not capabilities.system and parts:
@@ -130,7 +132,10 @@ def _fit(part: Part, capabilities: Capabilities, losses: list[Loss]) -> Iterator
         case ToolCall():
             yield _call(part, capabilities, losses)
         case ToolResult():
-            inner = tuple(fitted for given in part.parts for fitted in _fit(given, capabilities, losses))
+            can = (
+                capabilities if capabilities.failed_images or not part.is_error else replace(capabilities, images=False)
+            )
+            inner = tuple(fitted for given in part.parts for fitted in _fit(given, can, losses))
             inner = _whole(inner) if capabilities.whole_results else inner
             yield _flagged(replace(part, parts=inner), capabilities)
         case Image():
@@ -197,7 +202,7 @@ def _flagged(part: ToolResult, capabilities: Capabilities) -> ToolResult:
 def _image(part: Image, capabilities: Capabilities, losses: list[Loss]) -> Part:
     """The image where the target takes it, its media type put right; else a line that says what was there."""
     if not capabilities.images:
-        problem = "the target takes no images"
+        problem = "the target takes no images here"
     elif part.data is None:
         if part.location and part.location.startswith(("https://", "http://")):
             return replace(part, media_type=None)  # clients store the address alone

@@ -14,14 +14,14 @@ from typing import Any, Literal, get_args
 from . import agents, compressors, memory_files, migrations, online, remarks, retrieval, sessions, timestamps, tokens
 from .agents import AgentSpec, Capabilities, Reading, Written
 from .comparison import difference
-from .compressors import Compressed
+from .compressors import Compressed, Compressor
 from .decision import LEAST_BUDGET, Decision, Target
 from .errors import MigrationError, NoConversation, Refused, UsageError, WriteError
 from .files import is_folder
 from .losses import Loss, merged
 from .lowering import lower
 from .memory import remember
-from .model import Session, Value, goal, headline
+from .model import FITTED, Session, Value, goal, headline
 from .redaction import redact_session, report
 from .sequences import full_history
 from .storage import Document, Store, Workspace
@@ -79,7 +79,7 @@ def decide_for(session: Session, target: Target, count_online: bool) -> tuple[De
 def migrate(
     ref: str | Path | Session, to: str, model: str | None = None, into: Path | str | None = None, *,
     agent: str | None = None, home: Path | str | None = None, from_home: Path | str | None = None,
-    budget: int | None = None, window: int | None = None, compressor: str = compressors.DEFAULT,
+    budget: int | None = None, window: int | None = None, compressor: str | Compressor = compressors.DEFAULT,
     history: History = "live", form: Form | None = None, memory_file: Path | str | None = None,
     redact: bool | None = None, count_online: bool = False, ask_providers: bool = True, native: bool = False,
     dry_run: bool = False, again: bool = False, store: Store | None = None,
@@ -91,7 +91,8 @@ def migrate(
     source's). ``budget`` and ``window`` in tokens. ``history``: what the source's own model would see (live), all
     that was said before its compactions too (full), or the latter where it fits (auto). ``form``: a session that the
     agent resumes, or Markdown that it reads in that folder (``memory_file``: in this file); default: what the agent
-    takes, a session before a memory. ``redact``: without the secrets in its texts (``redaction``); default: of
+    takes, a session before a memory. ``compressor``: one by its name, or of your own (``compressors.Compressor``).
+    ``redact``: without the secrets in its texts (``redaction``); default: of
     memories alone. ``count_online``: counted by the model's vendor, to whom the session is sent as it is (redacted,
     if it is to be). ``ask_providers``: read what the model's provider says of its window, where a key is in the
     environment and that was read over a day ago. ``native``: a session that is compressed is whole in the target's own
@@ -171,8 +172,8 @@ def _check_native(to: str, form: Form) -> None:
 
 
 def _as_session(
-    reading: Reading, order: _Order, found: list[str], budget: int | None, window: int | None, compressor: str,
-    count_online: bool, native: bool,
+    reading: Reading, order: _Order, found: list[str], budget: int | None, window: int | None,
+    compressor: str | Compressor, count_online: bool, native: bool,
 ) -> Migration:  # fmt: skip
     session, spec = reading.session, agents.get(order.to)
     folder = _folder(session, order.into)
@@ -207,7 +208,7 @@ def _as_session(
     )  # fmt: skip
     options = {
         "to": order.to, "home": str(home), "folder": str(folder), "model": target.model, "window": window,
-        "budget": budget, "compressor": compressor, "history": order.history, "form": "session",
+        "budget": budget, "compressor": compressors.name_of(compressor), "history": order.history, "form": "session",
         "redact": order.redact, "room": decided.budget if decided.mode == "compress" else None, "native": native,
     }  # fmt: skip
 
@@ -216,16 +217,20 @@ def _as_session(
         kept: Document = {}
         if result.elided:
             kept["originals"] = retrieval.keep(workspace, result)
+            kept["marks"] = [elision.id for elision in result.elisions]
         assert spec.write is not None, "an agent of AGENTS"
-        written = spec.write(content, home, folder)
+        fitted = {"model": target.model, "tokens": target.overhead + target.instructions + planned.tokens_after}
+        written = spec.write(replace(content, extra={**(content.extra or {}), FITTED: fitted}), home, folder)
         try:
             _verify(spec, written, content)
         except BaseException:
             migrations.take_back(written)
             raise
         named = order.model or spec.resumes_recorded_model(session.model, target.model)
-        resume = spec.resume_command(str(written.session_id), home, folder, target.model if named else None)
-        return _Result(written=written, resume=resume, kept=kept)
+        resume = spec.resume_command(
+            str(written.session_id), home, folder, target.model if named else None, written.variables
+        )
+        return _Result(written=written, resume=resume, kept=kept, warnings=remarks.on_written(spec, written))
 
     return _once(planned, order, migrations.lineage(session, options), folder, carry)
 
@@ -235,9 +240,11 @@ def _as_memory(reading: Reading, order: _Order, found: list[str], memory_file: P
     into = order.into
     if spec.workspace and into is None:
         into = spec.workspace(order.home)
-    folder = _folder(session, into)
+    folder = place = _folder(session, into)
     if memory_file:
         spec = replace(spec, index=os.path.expanduser(memory_file), log=None)  # noqa: PTH111
+    elif spec.place:
+        place = spec.place(order.home, folder)
     if order.history != "live" and session.earlier:
         session = full_history(session)
     if not any(message.origin != "injected" for message in session.messages):
@@ -246,18 +253,18 @@ def _as_memory(reading: Reading, order: _Order, found: list[str], memory_file: P
     lowered, _ = lower(session, Capabilities(thinking="text"))
     day = timestamps.today()
     memory = remember(session)
-    preview = memory_files.bodies(session, memory, spec, folder, "0" * 12, day)
+    preview = memory_files.bodies(session, memory, spec, place, "0" * 12, day)
     size = sum(counter.text(text).high for text in preview.values())
-    found = [*found, *remarks.over_limit(spec, folder, preview)] if not memory_file else found
+    found = [*found, *remarks.over_limit(spec, place, preview)] if not memory_file else found
     planned = _planned(reading, order, "memory", counter.session(lowered).high, size, (), found, None)
     options = {
-        "to": order.to, "folder": str(folder), "file": spec.index, "history": order.history, "form": "memory",
+        "to": order.to, "folder": str(place), "file": spec.index, "history": order.history, "form": "memory",
         "redact": order.redact,
     }  # fmt: skip
 
     def carry(workspace: Workspace, name: str) -> _Result:
-        known = migrations.blocks_in(workspace, folder / spec.index)
-        written = memory_files.write(session, memory, spec, folder, name, day, known)
+        known = migrations.blocks_in(workspace, place / spec.index)
+        written = memory_files.write(session, memory, spec, place, name, day, known)
         return _Result(written=written, resume=None, kept={})
 
     return _once(planned, order, migrations.lineage(session, options), folder, carry)
@@ -270,6 +277,7 @@ class _Result:
     written: Written
     resume: str | None
     kept: Document
+    warnings: tuple[str, ...] = ()
 
 
 def _planned(
@@ -312,9 +320,10 @@ def _once(
         name = secrets.token_hex(6)
         result = carry(workspace, name)
         written = result.written
-        paths = dict.fromkeys((*written.paths, *(block.path for block in written.blocks)))
+        paths = dict.fromkeys((*written.places, *(block.path for block in written.blocks)))
         target = {"session_id": written.session_id, "paths": list(paths), "resume": result.resume}
-        done = replace(planned, migration=name, target={**planned.target, **target})
+        warnings = (*planned.warnings, *result.warnings)
+        done = replace(planned, migration=name, target={**planned.target, **target}, warnings=warnings)
         record = {"created_at": timestamps.now(), "folder": str(folder), "written": written.to_dict(), **result.kept}
         try:
             migrations.record(workspace, made, {**done.to_dict(), **record})
@@ -365,11 +374,14 @@ def _decided(
     return lowered, losses, decided, [*said, *more]
 
 
-def compressed(lowered: Session, name: str, budget: int, counter: Counter, capabilities: Capabilities) -> Compressed:
+def compressed(
+    lowered: Session, compressor: str | Compressor, budget: int, counter: Counter, capabilities: Capabilities
+) -> Compressed:
     """Within the budget after lowering once more, or Refused. One retry takes off what lowering had added. The
     session keeps a title, since the words it began with may be gone."""
     lowered = replace(lowered, title=lowered.title or headline(goal(lowered.messages)))
-    compressor = compressors.get(name)
+    name = compressors.name_of(compressor)
+    compressor = compressors.get(compressor)
     allowed = budget
     for _ in range(2):
         result = compressor.compress(lowered, allowed, counter)
@@ -392,7 +404,7 @@ def _answered(planned: Migration, earlier: Document) -> Migration:
 def _verify(spec: AgentSpec, written: Written, session: Session) -> None:
     """Raises WriteError where what stands on disk does not say the same as the session."""
     try:
-        found = spec.read(Path(written.paths[0])).session
+        found = spec.read(Path(written.places[0])).session
         problem = difference(session.messages, found.messages) or difference(session.earlier, found.earlier)
     except MigrationError as error:
         problem = str(error)

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from . import blocks
-from .agents.spec import Appended, Block, Written
+from .agents import databases
+from .agents.spec import Appended, Block, Database, Rows, Written
 from .errors import NotFound, ReadError, Refused
 from .files import is_folder, remove_empty, remove_line
 from .model import Session, Value
@@ -62,7 +63,7 @@ def before(workspace: Workspace, wanted: Lineage) -> tuple[Document | None, Docu
 
 
 def _is_there(written: Written) -> bool:
-    return all(Path(path).exists() for path in written.paths) and all(map(blocks.is_there, written.blocks))
+    return set(_digests(written)) == set(written.places) and all(map(blocks.is_there, written.blocks))
 
 
 def blocks_in(workspace: Workspace, path: Path) -> dict[str, Block]:
@@ -73,9 +74,9 @@ def blocks_in(workspace: Workspace, path: Path) -> dict[str, Block]:
 
 
 def record(workspace: Workspace, made: Lineage, document: Document) -> None:
-    """Keep the record of a migration, with the digests of its files, and make it findable."""
+    """Keep the record of a migration, with the digests of its files and rows, and make it findable."""
     document["lineage"] = made.to_dict()
-    document["digests"] = {path: _digest(Path(path)) for path in document["written"]["paths"]}
+    document["digests"] = _digests(_written(document["written"]))
     workspace.put(RECORDS, document["migration"], document)
 
     def known(old: Document | None) -> Document:
@@ -87,36 +88,40 @@ def record(workspace: Workspace, made: Lineage, document: Document) -> None:
 
 def listing(store: Store) -> list[Document]:
     """Every migration, the newest first."""
-    rows = [{key: row.get(key) for key in _LISTED} for _, row in _records(store)]
+    rows = [{key: row.get(key) for key in _LISTED} for _, row in records(store)]
     return sorted(rows, key=lambda row: str(row["created_at"]), reverse=True)
 
 
 def untouched(store: Store, paths: Collection[str]) -> set[str]:
-    """Those of these files that a migration wrote and nobody has changed since."""
-    made = {path: digest for _, row in _records(store) for path, digest in row["digests"].items()}
-    return {path for path in paths if path in made and Path(path).exists() and _digest(Path(path)) == made[path]}
+    """Those of these sessions, by path, that a migration wrote and nobody has changed since."""
+    wanted, found = set(paths), set[str]()
+    for _, row in records(store):
+        if wanted & row["digests"].keys():
+            now = _digests(_written(row["written"]))
+            found |= {path for path in wanted if path in now and now[path] == row["digests"].get(path)}
+    return found
 
 
 def undo(store: Store, migration: str) -> Document:
     """Take back what a migration wrote, that and nothing else; its record. Raises NotFound, and Refused where the
     migrated session has been continued since."""
-    found = [(place, row) for place, row in _records(store) if str(row.get("migration")).startswith(migration)]
+    found = [(place, row) for place, row in records(store) if str(row.get("migration")).startswith(migration)]
     if len(found) != 1 or not migration:
         problem = f"{migration!r} fits {len(found)} migrations" if found else f"no migration is called {migration!r}"
         raise NotFound(problem, "see them with: session-migrator migrations")
     workspace, row = found[0]
     with workspace.locked():
-        for path, digest in row["digests"].items():
-            if Path(path).exists() and _digest(Path(path)) != digest:
-                raise Refused(f"the session was continued since: {path} has changed", "nothing was taken back")
         written = _written(row["written"])
+        for path, digest in _digests(written).items():
+            if row["digests"].get(path) != digest:
+                raise Refused(f"the session was continued since: {path} has changed", "nothing was taken back")
         for block in filter(blocks.is_changed, written.blocks):
             raise Refused(f"the block in {block.path} was edited since", "take it out by hand; nothing was taken back")
         take_back(written)
         workspace.remove(RECORDS, row["migration"])
         _hand_down(workspace, written)
         originals = row.get("originals")
-        if originals and not any(other.get("originals") == originals for _, other in _records(store)):
+        if originals and not any(other.get("originals") == originals for _, other in records(store)):
             workspace.remove("originals", originals)
     return row
 
@@ -142,7 +147,9 @@ def _hand_down(workspace: Workspace, gone: Written) -> None:
 
 
 def take_back(written: Written) -> None:
-    """Remove the files, the lines, the blocks and the folders that a write made, where they are still there."""
+    """Remove the rows, the files, the lines, the blocks and the folders that a write made, where they are still there.
+    Raises WriteError where a database is in use."""
+    databases.take_out(written.rows, written.databases)
     for block in written.blocks:
         blocks.take_out(block)
     for path in written.paths:
@@ -159,10 +166,13 @@ def _written(data: Mapping[str, Any]) -> Written:
         appended=tuple(Appended(**line) for line in data["appended"]),
         blocks=tuple(Block(**block) for block in data.get("blocks", ())),
         folders=tuple(data["folders"]),
+        rows=tuple(Rows(**rows) for rows in data.get("rows", ())),
+        databases=tuple(Database(**database) for database in data.get("databases", ())),
     )
 
 
-def _records(store: Store) -> Iterator[tuple[Workspace, Document]]:
+def records(store: Store) -> Iterator[tuple[Workspace, Document]]:
+    """Every record that can be read, with its workspace."""
     for workspace in store.workspaces():
         for key in workspace.keys(RECORDS):
             row = _record(workspace, key)
@@ -175,6 +185,19 @@ def _record(workspace: Workspace, key: str | None) -> Document | None:
     with contextlib.suppress(NotFound, ReadError):
         return workspace.get(RECORDS, key) if key else None
     return None
+
+
+def _digests(written: Written) -> dict[str, str]:
+    """What of a migration is there now, by place: the digest of each file, and that of all its rows of a database."""
+    found = {path: _digest(Path(path)) for path in written.paths if Path(path).exists()}
+    own = [rows for rows in written.rows if not rows.shared]
+    for place in written.places[len(written.paths) :]:
+        digest = databases.digest(
+            Path(place).parent, [rows for rows in own if rows.database == str(Path(place).parent)]
+        )
+        if digest:
+            found[place] = digest
+    return found
 
 
 def _digest(path: Path) -> str:

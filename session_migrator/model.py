@@ -241,6 +241,10 @@ class SessionInfo(Value):
 REPLACED = "replaced"
 """The key of ``Session.extra`` that says how many of the first live messages stand in for ``earlier``."""
 
+FITTED = "fitted"
+"""The key of ``Session.extra`` that tells a writer what the session was made to fit: the target's ``model``, and the
+``tokens`` of a request with the whole of it."""
+
 
 def goal(messages: Sequence[Message]) -> str | None:
     """The first words of the human in a conversation, or None."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from . import agents, context_windows, decision
@@ -74,7 +75,7 @@ def _refreshed(provider: Provider, said: Capacities) -> str:
 
 
 def _offers(model: str, said: Capacities) -> tuple[Candidate, ...]:
-    clients = [(spec, spec.locate(None)) for spec in agents.all_agents()]
+    clients = [(spec, spec.locate(None), Path.cwd()) for spec in agents.all_agents()]
     offers, _ = candidates(model, clients, said=said)
     if not any(offer.window for offer in offers):
         decision.from_model(model)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from .agents import AgentSpec, MemorySpec
+from . import blocks
+from .agents import AgentSpec, MemorySpec, Written
 from .compressors import Compressed
 from .decision import Decision, Target
 from .model import Session
@@ -46,9 +47,19 @@ def growing(session: Session, started: float) -> list[str]:
 
 
 def over_limit(spec: MemorySpec, folder: Path, bodies: Mapping[Path, str]) -> list[str]:
-    """A warning where the agent will not read the index to its end."""
+    """A warning where the agent will not read the index to its end. Raises WriteError, Refused."""
     path = folder / spec.index
-    size = len(bodies[path].encode()) + (path.stat().st_size if path.exists() else 0)
-    if spec.limit is None or size <= spec.limit:
-        return []
-    return [f"{path} has {size:,} bytes, and {spec.name} reads {spec.limit:,}: it may not see the block at the end"]
+    whole = (blocks.read(path) or "") + bodies[path]
+    sizes = ((spec.limit, len(whole.encode()), "bytes"), (spec.lines, whole.count("\n"), "lines"))
+    return [
+        f"{path} has {size:,} {unit}, and {spec.name} reads {most:,}: it may not see the block at the end"
+        for most, size, unit in sizes
+        if most is not None and size > most
+    ]
+
+
+def on_written(spec: AgentSpec, written: Written) -> tuple[str, ...]:
+    """What is to be known of a session that its client takes whole only with variables."""
+    named = " and ".join(f"{name}={value}" for name, value in written.variables)
+    said = f"{spec.names[0]} takes the end of a session as long as this one alone, unless it is started with {named}"
+    return (f"{said}, as in the printed command",) if named else ()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from . import agents, exporter, migrations
-from .agents import AgentSpec, Reading, jsonl
+from .agents import AgentSpec, Reading, jsonl, sqlite
 from .catalog import Catalog
 from .errors import Ambiguous, FormatError, MigrationError, NoConversation, NotFound, ReadError, UsageError
 from .files import is_file, is_folder
@@ -29,8 +29,9 @@ def list_sessions(
     specs = [agents.get(agent)] if agent else agents.all_agents()
     place = os.path.realpath(cwd) if cwd is not None else None
     with Catalog(Store().root / "cache" / "list.json") as catalog:
-        found = (info for spec in specs for info in spec.list(spec.locate(home), catalog.remember))
-        kept = [info for info in found if place is None or (info.cwd and _real(info.cwd) == place)]
+        # Two agents of one core may have been given one home.
+        found = {info.path: info for spec in specs for info in spec.list(spec.locate(home), catalog.remember)}
+        kept = [info for info in found.values() if place is None or (info.cwd and _real(info.cwd) == place)]
     return iter(sorted(kept, key=lambda info: info.updated_at or "", reverse=True))
 
 
@@ -54,7 +55,7 @@ def read(ref: str | Path, agent: str | None = None, home: Path | None = None, ot
     """As ``read_session``, with the reader's losses. ``latest`` is the newest of the current folder, from
     another agent than ``other_than`` unless ``agent`` names one."""
     path = Path(os.path.expanduser(ref))  # noqa: PTH111 -- Path.expanduser raises where there is no such user
-    if is_file(path):
+    if is_file(path) or _is_database(path.parent):
         return _read_file(path.absolute(), agent)
     if isinstance(ref, Path) or os.sep in ref or path.suffix in (".json", ".jsonl"):
         problem = "is a folder" if is_folder(path) else "is no file" if os.path.lexists(path) else "does not exist"
@@ -105,11 +106,11 @@ def _names(found: Iterable[SessionInfo]) -> str:
 
 
 def _read_file(path: Path, agent: str | None) -> Reading:
-    """A session file of the agent named, else of the one that recognises it, else a JSON document or an
-    array of chat messages."""
+    """A session file of the agent named, else of the one that recognises it (for a session within a database: the
+    database), else a JSON document or an array of chat messages."""
     if agent:
         return agents.get(agent).read(path)
-    head = jsonl.head(path, _HEAD_BYTES)
+    head = jsonl.head(path if is_file(path) else path.parent, _HEAD_BYTES)
     if not head.strip(b"\0 \t\r\n"):
         raise NoConversation(f"{path} is empty", "name another session (session-migrator list --all)")
     spec = _recognise(head)
@@ -124,6 +125,10 @@ def _read_file(path: Path, agent: str | None) -> Reading:
             f"the format of {path} is not recognised ({error})",
             f"name its agent with --from ({', '.join(agents.AGENTS)}), or give an array of chat messages",
         ) from error
+
+
+def _is_database(path: Path) -> bool:
+    return is_file(path) and jsonl.head(path, len(sqlite.MAGIC)) == sqlite.MAGIC
 
 
 def _recognise(head: bytes) -> AgentSpec | None:

@@ -59,7 +59,7 @@ def inspect(
     spec = agents.get(agent)
     home, folder = spec.locate(home), (folder or Path.cwd()).absolute()
     configured, source = spec.model(home, folder, model)
-    offers, warnings = candidates(configured, [(spec, home)], said=said, window=window, fresh=ask)
+    offers, warnings = candidates(configured, [(spec, home, folder)], said=said, window=window, fresh=ask)
     seen = decision.from_model(configured, pick(offers, spec.id)).window
     own = seen if window else _clients_own(offers, seen)
     counter = tokens.counter(configured)
@@ -92,15 +92,15 @@ def _not_counted(servers: tuple[str, ...]) -> str:
 
 
 def candidates(
-    model: str, clients: Iterable[tuple[AgentSpec, Path]] = (), *, said: Capacities, window: int | None = None,
+    model: str, clients: Iterable[tuple[AgentSpec, Path, Path]] = (), *, said: Capacities, window: int | None = None,
     fresh: bool = False,
 ) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:  # fmt: skip
     """What each source says of a model, in the order in which they count, and warnings.
 
-    ``clients``: agents with their homes; ``said``: what the user and the providers said; ``window``: what the user says
-    of the context now, in the place of their file; ``fresh``: read what the provider says anew where that is over a
-    day old and its key is in the environment (no connection is made otherwise, nor where the user has said what
-    counts). Raises ReadError (the user's file).
+    ``clients``: agents with their homes and the project's folder; ``said``: what the user and the providers said;
+    ``window``: what the user says of the context now, in the place of their file; ``fresh``: read what the provider
+    says anew where that is over a day old and its key is in the environment (no connection is made otherwise, nor
+    where the user has said what counts). Raises ReadError (the user's file).
     """
     if window:
         user, user_name = Window(context=window, source="user"), "--window"
@@ -119,7 +119,7 @@ def candidates(
     offers = [
         _offer("user", user, user_name),
         _offer("live", live, provider and provider.name, reading and reading.at),
-        *(_offer("client", spec.window(model, table or user or live, home), spec.id) for spec, home in clients),
+        *(_offer("client", spec.window(model, table or user or live, *where), spec.id) for spec, *where in clients),
         _offer("table", table),
         _offer("family", family),
     ]
@@ -154,7 +154,8 @@ def pick(offers: Sequence[Candidate], client: str | None = None) -> Window | Non
 def _clients_own(offers: Sequence[Candidate], seen: Window) -> Window:
     """The window that the client compacts by, whatever else is known: its own, with the longest reply it knows of."""
     said = {offer.source: offer for offer in offers}
-    return replace(said["client"].window or seen, max_output=said["table"].max_output or seen.max_output)
+    longest = said["client"].max_output or said["table"].max_output or seen.max_output
+    return replace(said["client"].window or seen, max_output=longest)
 
 
 def _completed(said: Window, known: Window | None) -> Window:

@@ -42,7 +42,7 @@ LISTED = {
 """The recorded sessions of each agent."""
 SOURCES = list(dict.fromkeys([
     *CODEX_FILES, FIXTURES / "codex" / "exec-json-0.171.0.jsonl", *CLAUDE_FILES,
-    *(path for files in LISTED.values() for path in files), LONG,
+    *(path for files in LISTED.values() for path in files if path.is_file()), LONG,
 ]))  # fmt: skip
 WRITABLE = [spec for spec in agents.all_agents() if spec.write]
 
@@ -271,7 +271,7 @@ def assert_written(lowered: Session, spec: AgentSpec, folder: Path) -> None:
     for path in map(Path, written.paths):
         assert all(map(strictly, path.read_bytes().split(b"\n")[:-1]))
     try:
-        found = spec.read(Path(written.paths[0])).session
+        found = spec.read(Path(written.places[0])).session
     except NoConversation:  # the target's own client would take every word for its own
         assert all(message.role in ("user", "system") for message in lowered.messages)
     else:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import tomllib
+from contextlib import closing
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -19,3 +21,22 @@ MODELS = {name: pin["model"] for name, pin in PINS.items() if pin.get("agent") =
 def environment(**more: str) -> dict[str, str]:
     """This process's environment, for one that runs the package of this checkout."""
     return {**os.environ, "PYTHONPATH": str(ROOT), **more}
+
+
+def content(path: Path) -> bytes:
+    """What is in a file: its bytes, of a database the rows (how they lie in its pages is its own)."""
+    if not path.name.endswith(".db"):
+        return path.read_bytes()
+    with closing(sqlite3.connect(path)) as database:
+        return "\n".join(database.iterdump()).encode()
+
+
+def go_on(path: Path) -> None:
+    """Continue a session as its client would: a line more in its file, a message more in its database."""
+    if path.is_file():
+        with path.open("ab") as file:
+            file.write(b"{}\n")
+        return
+    with closing(sqlite3.connect(path.parent)) as database:
+        database.execute("INSERT INTO message VALUES ('msg_more', ?, 0, 0, '{}')", [path.name])
+        database.commit()

@@ -253,7 +253,7 @@ def test_a_link_to_a_folder_is_the_folder(tmp_path: Path) -> None:
 )
 def test_the_client_gives_each_model_its_own_window(model: str, context: int) -> None:
     known = Window(context=1_000_000, max_output=64_000, source="table")
-    seen = client.window(model, known, Path("/h"))
+    seen = client.window(model, known, Path("/h"), Path("/p"))
     assert seen is not None
     assert (seen.context, seen.source) == (context, "client")
 

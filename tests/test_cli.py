@@ -13,6 +13,7 @@ import pytest
 from places import EXAMPLES, FIXTURES, LONG, environment
 
 from session_migrator import agents
+from session_migrator.agents import AGENTS
 
 MODEL = ["--model", "claude-opus-5-5"]
 DECISION = {"mode", "tokens", "low", "high", "budget", "window", "ledger", "counter"}
@@ -104,6 +105,7 @@ def test_decide_names_every_term_of_the_sum() -> None:
 def test_decide_without_a_target_asks_every_agent_and_a_model_alone_has_no_overhead() -> None:
     rows = data("decide", LONG)
     assert [row["agent"] for row in rows] == list(agents.AGENTS)
+    assert [row["agent"] for row in rows] == list(AGENTS)
     assert all(set(row) == DECISION | {"agent"} for row in rows)
     alone = {entry["name"]: entry["tokens"] for entry in data("decide", LONG, "--model", "gpt-5.5")["ledger"]}
     assert (alone["overhead"], alone["instructions"]) == (0, 0)
@@ -114,6 +116,9 @@ def test_decide_without_a_target_says_it_in_a_line_for_each_agent_that_is_here(o
     every = run("decide", LONG).stdout.splitlines()
     assert [line.split()[0] for line in every] == list(agents.AGENTS)
     assert all(line.split()[1] == "fits" for line in every)
+    both = run("decide", LONG).stdout.splitlines()
+    assert [line.split()[0] for line in both] == list(AGENTS)
+    assert all(line.split()[1] == "fits" for line in both)
     (own_home / ".codex").mkdir()
     (line,) = run("decide", LONG).stdout.splitlines()
     assert line.endswith("gpt-6.2-sol (exact)")

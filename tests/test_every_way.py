@@ -37,7 +37,7 @@ def test_a_recorded_session_goes_into_an_agent_and_comes_back(
 ) -> None:
     def carried(source: Path, agent: str) -> Path:
         home = tmp_path / f"{agent}-home"
-        done = migrate(source, agent, MODELS[agent], into=project, home=home)
+        done = migrate(source, agent, MODELS[agent], into=project, home=home, form="session")
         capabilities = inspect(agent, model=MODELS[agent], home=home, folder=project).capabilities
         assert capabilities
         lowered, _ = lower(read_session(source), capabilities)

@@ -30,7 +30,7 @@ from mutations import (
     codex_says,
     scratch,
 )
-from places import LONG, MODELS, environment
+from places import LONG, MODELS, content, environment
 
 from session_migrator import agents, list_sessions, migrate, read_session, timestamps, tokens
 from session_migrator.agents import AgentSpec
@@ -149,7 +149,7 @@ def test_a_source_has_the_same_bytes_after_it_was_migrated_into_its_own_home(
     source.parent.mkdir(parents=True)
     source.write_bytes(path.read_bytes())
     before = source.read_bytes(), source.stat().st_mtime_ns
-    done = migrate(source, to, model=MODELS[to], into=project, home=home)
+    done = migrate(source, to, model=MODELS[to], into=project, home=home, form="session")
     assert Path(done.target["paths"][0]) != source
     assert (source.read_bytes(), source.stat().st_mtime_ns) == before
 
@@ -169,7 +169,7 @@ class Failing:
 
 
 def contents(folder: Path) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {path: content(path) for path in folder.rglob("*") if path.is_file()}
 
 
 INDEXES = {
@@ -196,13 +196,15 @@ def test_a_migration_that_fails_at_any_point_leaves_the_targets_home_as_it_was(
         (home / "session_index.jsonl").write_bytes(content)
     before = contents(home)
     session = replace(read_session(CODEX_FILES[0]), title="A title")
-    migrate(session, to, model=MODELS[to], into=project, home=tmp_path / "another")  # so that the store is there
+    migrate(
+        session, to, model=MODELS[to], into=project, home=tmp_path / "another", form="session"
+    )  # so that the store is there
     real = getattr(os, function)
     for at in itertools.count(1):
         failing = Failing(real, at, lasting=lasting, error=error)
         monkeypatch.setattr(os, function, failing)
         try:
-            migrate(session, to, model=MODELS[to], into=project, home=home)
+            migrate(session, to, model=MODELS[to], into=project, home=home, form="session")
         except (MigrationError, KeyboardInterrupt):
             assert contents(home) == before, f"failed at call {at}"
         monkeypatch.setattr(os, function, real)
@@ -232,7 +234,7 @@ def test_a_migration_whose_result_cannot_be_read_back_leaves_nothing(
     get = agents.get
     monkeypatch.setattr(agents, "get", lambda agent: replace(get(agent), read=fails))
     with pytest.raises((WriteError, OSError, KeyboardInterrupt)):
-        migrate(session, to, model=MODELS[to], into=project, home=home)
+        migrate(session, to, model=MODELS[to], into=project, home=home, form="session")
     assert contents(home) == before
 
 

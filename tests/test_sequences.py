@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,7 +13,8 @@ from places import FIXTURES, LONG, MODELS, ROOT
 
 from session_migrator import migrate, read_session, sequences
 from session_migrator.comparison import comparable
-from session_migrator.exporter import from_json, to_document
+from session_migrator.exporter import to_document
+from session_migrator.exporter.neutral import message_of
 from session_migrator.sequences import Collected, Spool, View, collect, weight
 from session_migrator.storage import Store
 
@@ -71,24 +73,25 @@ def test_a_long_session_reads_as_a_short_one(path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("budget", [None, 3_000])
 def test_a_long_session_goes_over_as_a_short_one(tmp_path: Path, project: Path, to: str, budget: int | None) -> None:
     model = MODELS[to]
-    done = migrate(LONG, to, model, into=project, home=tmp_path / to, budget=budget)
+    done = migrate(LONG, to, model, into=project, home=tmp_path / to, budget=budget, form="session")
     back = read_session(Path(done.target["paths"][0]))
     sequences.LIMIT = 1 << 30
-    whole = migrate(LONG, to, model, into=project, home=tmp_path / "other", budget=budget)
+    whole = migrate(LONG, to, model, into=project, home=tmp_path / "other", budget=budget, form="session")
     assert list(comparable(back.messages)) == list(comparable(read_session(Path(whole.target["paths"][0])).messages))
     assert (done.tokens_before, done.tokens_after) == (whole.tokens_before, whole.tokens_after)
 
 
 @pytest.mark.usefixtures("on_disk")
 def test_the_originals_of_what_was_left_out_are_stored_whole(tmp_path: Path, project: Path) -> None:
-    done = migrate(LONG, "codex", "gpt-5.5", into=project, home=tmp_path / "codex", budget=3_000)
+    done = migrate(LONG, "codex", "gpt-5.5", project, home=tmp_path / "codex", budget=3_000, compressor="truncation")
     workspace = Store().workspace(project)
     record = workspace.get("migrations", str(done.migration))
-    stored = from_json((workspace.path / "originals" / f"{record['originals']}.json").read_bytes())
+    _, *lines = workspace.unpack("originals", record["originals"])
+    stored = [message_of(json.loads(line)) for line in lines]
     kept = read_session(Path(done.target["paths"][0])).messages[1:]
     full = migrate(LONG, "codex", "gpt-5.5", into=project, home=tmp_path / "full")
     everything = read_session(Path(full.target["paths"][0])).messages
-    assert list(comparable([*stored.messages, *kept])) == list(comparable(everything))
+    assert list(comparable([*stored, *kept])) == list(comparable(everything))
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:

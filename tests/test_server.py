@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import os
 import re
@@ -36,6 +37,7 @@ ARGUMENTS = {
     "model_context_window": {"model"},
     "list_known_models": {"query", "limit", "cursor"},
     "migrate_session": {"messages_json", "source_model", "target_model", "target_agent", "budget", "workspace"},
+    "recall": {"id", "lines", "grep"},
     "list_sessions": {"agent", "cwd", "limit"},
     "handoff": {"session", "target_agent", "model", "into", "form", "dry_run"},
 }
@@ -285,12 +287,31 @@ def test_a_conversation_that_does_not_fit_is_compressed_into_the_budget_and_the_
     assert result["tokens_before"] > 2_000 >= result["tokens_after"] > 1_000
     first, *_, last = result["messages"] or json.loads(Path(result["messages_path"]).read_text("utf-8"))
     assert last["content"] == LAST_OF_LONG_CHAT
-    assert re.match(r"\[\d+ earlier messages of this conversation", first["content"])
-    kept = list((tmp_path / "store").rglob("originals/*.json"))
+    assert first["content"].startswith("[The conversation below was carried over from messages, session ")
+    kept = list((tmp_path / "store").rglob("originals/*.jsonl.gz"))
     assert len(kept) == 2
     for path in kept:
         assert path.stat().st_mode & 0o777 == 0o600
-        assert "Turn 0. More words." in path.read_text("utf-8")
+        assert b"Turn 9. More words." in gzip.decompress(path.read_bytes())
+
+
+def test_what_was_left_out_of_a_conversation_is_recalled_by_the_id_in_its_mark() -> None:
+    chat = long_chat(120)
+    (done,) = answers(migration(chat, budget=2_000))
+    messages = done["messages"] or json.loads(Path(done["messages_path"]).read_text("utf-8"))
+    ids = re.findall(r"recall ([0-9a-f]{10})", json.dumps(messages))
+    assert ids
+    whole, narrow, unknown = ask(
+        ("recall", {"id": ids[0]}), ("recall", {"id": ids[0], "grep": "Turn 3.", "lines": "1:200"}),
+        ("recall", {"id": "0123456789"}),
+    )  # fmt: skip
+    found = answer(whole)
+    text_ = found["text"] if found["path"] is None else Path(found["path"]).read_text("utf-8")
+    assert "Turn 3. More words." in text_
+    assert found["text"] == text_[:8_000]
+    assert re.fullmatch(r"(\d+: Turn 3\..*\n?)+", answer(narrow)["text"])
+    assert unknown.is_error
+    assert "nothing is kept under '0123456789'" in text(unknown)
 
 
 def test_an_agent_takes_its_part_of_the_window_and_gets_what_it_can_hold() -> None:
@@ -435,7 +456,7 @@ def test_what_a_better_call_would_mend_is_an_error_with_a_remedy_and_the_server_
         (migration(HI, target_agent="emacs"), "no agent is called 'emacs'", "one of: codex, claude-code"),
         (migration(HI, budget=1_999), "1,999 tokens is too small", "at least 2,000"),
         (migration(HI, workspace="/no/such\0folder"), "is no folder", "full path"),
-        (migration([{**HI[0], "content": "word " * 9_000}], budget=2_000), "newest message alone", "a larger budget"),
+        (("recall", {"id": "abc", "lines": "x"}), "nothing is kept under", "marks"),
         ((listed, {"agent": "emacs"}), "no agent is called 'emacs'", "one of: codex, claude-code"),
         ((listed, {"cwd": "/no/such/folder"}), "is no folder", "full path"),
         ((listed, {"limit": 101}), "limit of 101", "1 to 100"),

@@ -24,11 +24,13 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+import document
 from facts import KINDS, PER_KIND, Fact, generate
 
 from session_migrator import compressors, tokens
 from session_migrator.agents.spec import Capabilities
 from session_migrator.compressors import Compressed, Compressor
+from session_migrator.compressors.marks import id_of, original
 from session_migrator.errors import Refused
 from session_migrator.lowering import lower
 from session_migrator.model import Message, Session
@@ -88,9 +90,10 @@ def _marks(messages: Iterable[Message]) -> Iterator[tuple[str, str]]:
 
 def lost(before: Session, compressed: Compressed) -> int:
     """How many of the original texts can be had back from nowhere: they stand, byte for byte, neither in the compressed
-    session nor among what was elided from it."""
+    session nor among what was elided from it; and how many marks do not give back the bytes that they are named by."""
     kept = {*_texts(compressed.session.messages), *_texts(compressed.elided)}
-    return len({*_texts(before.messages)} - kept)
+    wrong = [one for one in compressed.elisions if id_of(original(compressed.elided, one.spans)) != one.id]
+    return len({*_texts(before.messages)} - kept) + len(wrong)
 
 
 def _texts(messages: Iterable[Message]) -> Iterator[str]:
@@ -121,15 +124,14 @@ def run(names: list[str], chosen: list[int]) -> list[dict[str, Any]]:
 def table(rows: list[dict[str, Any]]) -> str:
     """The rows in Markdown: recall in %, and as a multiple of truncation's where that is among them."""
     plain = {row["share"]: row["recall"] for row in rows if row["compressor"] == "truncation"}
-    heads = ("compressor", "budget", "recall", "x truncation", *KINDS, *FAULTS)
-    lines = [heads, ["---"] * len(heads)]
+    lines: list[list[str]] = []
     for row in rows:
         base = plain.get(row["share"])
         times = f"{row['recall'] / base:.2f}" if base else ""
         kinds = [f"{row['kinds'][kind]:.0%}" for kind in KINDS]
         faults = [str(row[fault]) for fault in FAULTS]
         lines.append([row["compressor"], f"{row['share']} %", f"{row['recall']:.1%}", times, *kinds, *faults])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return document.table(["compressor", "budget", "recall", "x truncation", *KINDS, *FAULTS], lines)
 
 
 def main() -> None:
@@ -139,9 +141,12 @@ def main() -> None:
     parser.add_argument("--compressors", default=",".join(compressors.COMPRESSORS), help="names, by commas")
     parser.add_argument("--part", choices=PARTS, default="reported")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="put the table into a Markdown file")
     given = parser.parse_args()
     rows = run(given.compressors.split(","), seeds(given.seed, given.sessions, given.part))
     print(json.dumps(rows) if given.json else table(rows))
+    if given.write:
+        document.put(given.write, planted=table(rows))
 
 
 if __name__ == "__main__":

@@ -33,10 +33,12 @@ AGENTS: dict[str, str] = {
     "codex": "session_migrator.agents.codex",
     "claude-code": "session_migrator.agents.claude_code",
     "gemini": "session_migrator.agents.gemini",
+    "codebuddy": "session_migrator.agents.codebuddy",
+    "workbuddy": "session_migrator.agents.workbuddy",
+    "opencode": "session_migrator.agents.opencode",
 }
 MEMORIES: dict[str, str] = {
     **AGENTS,
-    "workbuddy": "session_migrator.agents.workbuddy",
     "openclaw": "session_migrator.agents.openclaw",
 }
 

@@ -23,6 +23,8 @@ class Capabilities(Value):
     that model's own reasoning only. ``error_pattern`` is given where a
     result has no flag for failure: what its text must match to be seen as one. ``whole_results``: a result holds one
     text, and images behind it. ``reserved_start``: what the text of a user's message must not begin with, a pattern.
+    ``failed_images``: whether the result of a call that failed can hold images; ``answer_images``: whether an answer
+    can.
     ``native_compaction``: the agent's files have a record from which on its model is sent another conversation than
     the one before it, so that ``write`` takes both (a session's ``earlier``, lowered, and its ``messages``).
     ``image_types``: what the target's model takes, where it takes images. ``id_pattern`` and ``name_pattern`` are what
@@ -38,6 +40,8 @@ class Capabilities(Value):
     object_arguments: bool = True
     error_pattern: str | None = None
     whole_results: bool = False
+    failed_images: bool = True
+    answer_images: bool = True
     reserved_start: str | None = None
     native_compaction: bool = False
     image_types: tuple[str, ...] = ("image/png", "image/jpeg", "image/gif", "image/webp")
@@ -76,16 +80,49 @@ class Block(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rows(Value):
+    """Rows that were put into a database (SQLite) which others write too: all those of a ``table`` that have a
+    ``value`` in a ``column``, such as the messages of a session. ``shared``: others may come to use such a row, as
+    files do a folder; it stays as long as any row refers to it."""
+
+    database: str
+    table: str
+    column: str
+    value: str
+    shared: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Database(Value):
+    """A database that was made, and the digest of what was in it before the rows were (``databases.digest``): it goes
+    with them where nothing else has come."""
+
+    path: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Written(Value):
     """What was written: the id of the session, if it is one, every file that was made (absolute paths, the session's
-    own first), every line and block that was added to a file of others, and every folder that was made (the innermost
-    first)."""
+    own first), every line and block that was added to a file of others, every folder that was made (the innermost
+    first), and the rows that were put into databases (those that refer to others first), with the databases that were
+    made for them. ``variables``: what the client must find in its environment to take the whole session, by name."""
 
     session_id: str | None
     paths: tuple[str, ...]
     appended: tuple[Appended, ...] = ()
     blocks: tuple[Block, ...] = ()
     folders: tuple[str, ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
+    rows: tuple[Rows, ...] = ()
+    databases: tuple[Database, ...] = ()
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Where what was written is found again: the files, and a session that lies in a database as that one's path
+        with the session's id behind it."""
+        held = dict.fromkeys(rows.database for rows in self.rows)
+        return (*self.paths, *(str(Path(database) / str(self.session_id)) for database in held))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,9 +131,10 @@ class MemorySpec:
 
     ``index``: the file that gets one block, which is replaced by the next; ``log``: the file of a day (``{day}``), to
     which each block is appended, where the agent keeps such; ``archive``: the folder of the whole texts. All within
-    the project's folder, or in the agent's own ``workspace`` (given its home), where it has one for all projects.
+    the project's folder, or in the agent's own ``workspace`` (given its home), where it has one for all projects, or
+    in the ``place`` where it keeps what it remembers of a project (given its home and the project's folder).
     ``default``: the form that a migration to the agent has where none is asked for. ``limit``: bytes of the index that
-    the agent reads, where it is known.
+    the agent reads, where it is known, and ``lines`` of it.
     """
 
     name: str
@@ -105,7 +143,9 @@ class MemorySpec:
     log: str | None = None
     archive: str = ".session-migrator"
     limit: int | None = None
+    lines: int | None = None
     workspace: Callable[[Path | None], Path] | None = None
+    place: Callable[[Path | None, Path], Path] | None = None
 
 
 Peek = Callable[[Path], SessionInfo | None]
@@ -126,7 +166,8 @@ class AgentSpec:
     locate(home)             the folder to use: the one given, else the client's variable, else its default
     list(home, remember)     its sessions, newest first, from the heads and tails of the files
     recognises(head)         whether the first bytes of a file look like this agent's
-    read(path)               raises ReadError, FormatError, NoConversation
+    read(path)               raises ReadError, FormatError, NoConversation; a session within a database is the path of
+                             that with the session's id behind it
     write(session, home, folder)   None where sessions cannot be written; raises WriteError. ``earlier`` is empty
                              but where ``native_compaction`` is declared
     program                  the client's command
@@ -134,8 +175,9 @@ class AgentSpec:
     resumes_recorded_model(recorded, wanted)   whether it would go on with the model that a session records, in the
                              place of the one it is wanted for
     home_variable            the environment variable that names another home, or the folder ``named_home`` of one
+    program_home()           the home that the command takes by itself, where that may be another than the agent's
     model(home, folder, named)     the model the client would use (aliases resolved), and where that is said
-    window(model, known, home)     as the client sees it, given what the table knows; None where both know nothing
+    window(model, known, home, folder)   as the client sees it, given what the table knows; None where both know nothing
     trigger(window, home, folder)  tokens at which it compacts by itself, None where it never does
     instructions(home, folder)     the instruction files it would add to the first request
     mcp_servers(home, folder)      the names of the MCP servers it would start, whose tools nobody has counted
@@ -156,19 +198,23 @@ class AgentSpec:
     resumes_recorded_model: Callable[[str | None, str], bool]
     home_variable: str
     model: Callable[[Path, Path, str | None], tuple[str, str]]
-    window: Callable[[str, Window | None, Path], Window | None]
+    window: Callable[[str, Window | None, Path, Path], Window | None]
     trigger: Callable[[Window, Path, Path], int | None]
     instructions: Callable[[Path, Path], tuple[Path, ...]]
     mcp_servers: Callable[[Path, Path], tuple[str, ...]]
     longest_result: Callable[[Path], int | None]
     overhead: str
     named_home: Callable[[Path], Path] = lambda home: home
+    program_home: Callable[[], Path] | None = None
 
-    def resume_command(self, session_id: str, home: Path, folder: Path, model: str | None) -> str:
+    def resume_command(
+        self, session_id: str, home: Path, folder: Path, model: str | None,
+        variables: tuple[tuple[str, str], ...] = (),
+    ) -> str:  # fmt: skip
         """One shell line that goes on with a session from anywhere: in its folder, with its home where that is not
-        the one the client would take, and with the model where one is named."""
-        variable = (
-            [] if home == self.locate(None) else [f"{self.home_variable}={shlex.quote(str(self.named_home(home)))}"]
-        )
+        the one the client would take, with the variables, and with the model where one is named."""
+        taken = self.program_home() if self.program_home else self.locate(None)
+        named = () if home == taken else ((self.home_variable, str(self.named_home(home))),)
+        assignments = [f"{name}={shlex.quote(value)}" for name, value in (*named, *variables)]
         command = shlex.join([self.program, *self.resume_arguments(session_id, model)])
-        return f"cd {shlex.quote(str(folder))} && {' '.join([*variable, command])}"
+        return f"cd {shlex.quote(str(folder))} && {' '.join([*assignments, command])}"

@@ -18,11 +18,18 @@ COMPRESSORS: dict[str, str] = {"ladder": "LadderCompressor", "truncation": "Trun
 DEFAULT = "ladder"
 
 
-def get(name: str) -> Compressor:
-    """The compressor of that name. Raises UsageError where there is none."""
+def get(name: str | Compressor) -> Compressor:
+    """The compressor of that name, or the one that is given. Raises UsageError where there is none of the name."""
+    if not isinstance(name, str):
+        return name
     if name not in COMPRESSORS:
         raise UsageError(f"no compressor is called {name!r}", f"one of: {', '.join(COMPRESSORS)}")
     return __getattr__(COMPRESSORS[name])()
+
+
+def name_of(compressor: str | Compressor) -> str:
+    """What a compressor is called: one of your own by its class."""
+    return compressor if isinstance(compressor, str) else f"{type(compressor).__module__}.{type(compressor).__name__}"
 
 
 def __getattr__(name: str) -> Any:

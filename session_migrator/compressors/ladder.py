@@ -15,7 +15,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 from math import exp, log
 
 from ..errors import Refused
@@ -27,7 +27,7 @@ from ..tokens import Counter, content
 from . import marks
 from .head import note
 from .protocol import Compressed, Elision, Span
-from .shortening import level, lines, shortened, without_repeats
+from .shortening import cut, level, lines, shortened, without_repeats
 from .units import costs, units
 
 
@@ -38,14 +38,16 @@ class Weights:
     ``reach``: the distance at which worth has fallen to a half; ``steepness``: how suddenly it falls there. ``stale``:
     the factor of a read whose file was read or edited again later; ``edited``: of a result that shows a file which the
     session edited. ``said``: the share for what the user said before the latest message; ``state``: for the note's
-    files, plan and failures; ``pinned``: for goal and latest message together.
+    files, plan and failures; ``pinned``: for goal and latest message together. ``each``: what one of the messages in
+    ``said`` may have at most (people paste logs).
     """
 
     reach: float = 0.7
-    steepness: float = 16.0
+    steepness: float = 32.0
     stale: float = 0.33
     edited: float = 2.0
-    said: float = 0.15
+    said: float = 0.35
+    each: float = 0.03
     state: float = 0.12
     pinned: float = 0.5
 
@@ -54,6 +56,8 @@ class Weights:
 _LEAST, _MARK, _GAP = 75, 35, 40
 # A result that leaves less than this share of the budget free is good enough, and so is the best of so many.
 _SLACK, _TRIES = 0.02, 10
+# A unit larger than this share of the budget will be shortened, and counts as far as it takes the others away.
+_GIANT = 0.25
 _GREATEST = 1e12
 
 
@@ -94,7 +98,7 @@ class _Unit:
 
     def is_shown(self, factor: float) -> bool:
         return any(
-            piece.limit(factor) >= min(piece.size, _LEAST)
+            piece.floor or piece.limit(factor) >= min(piece.size, _LEAST)
             for piece in self.pieces
             if not isinstance(piece.part, ToolCall)
         )
@@ -126,9 +130,9 @@ class LadderCompressor:
         goal and latest message goes into it (a budget of some hundred tokens)."""
         if _fits(session, budget, counter):
             return Compressed(session=session)
-        for share in (1.0, 0.5, 0.2, 0.05):
+        for share in (1.0, 0.5, 0.2):
             plan = _planned(session, int(budget * share), budget, counter, self.weights)
-            if result := _fitted(plan, budget):
+            if result := _fitted(plan, budget) or _bare(plan, int(budget * share), budget):
                 return result
         raise Refused(f"not even the goal goes into {budget:,} tokens", "choose a larger --budget")
 
@@ -176,7 +180,7 @@ def _recent(
 ) -> list[_Unit]:
     """The units at the end, as far back as worth goes, each part without the lines that stand further on too."""
     edited = {path for path, use in known.files.items() if use.edits}
-    reach = weights.reach * budget
+    reach, giant = weights.reach * budget, int(_GIANT * budget)
     found: list[_Unit] = []
     later: set[str] = set()
     distance = 0
@@ -196,7 +200,7 @@ def _recent(
                 piece.worth *= weights.stale
         later |= set[str]().union(*files.values())
         found.append(unit)
-        distance += unit.frame + sum(piece.size for piece in unit.pieces)
+        distance += unit.frame + min(sum(piece.size for piece in unit.pieces if piece.worth), giant)
     return found[::-1]
 
 
@@ -229,13 +233,10 @@ def _density(recent: Iterable[_Unit], sizes: Sequence[int]) -> float:
 def _pin(plan: _Plan, heard: set[int], pins: int, weights: Weights) -> None:
     """Set what goal and latest message have at least, and the other words of the user's (and summaries of what was
     before), of which the newest are kept where not even all their beginnings go into the share."""
-    messages = plan.session.messages
-    prompts = [place for place in sorted(heard) if is_prompt(messages[place])]
-    spoken = [place for place in prompts if messages[place].text.strip()]
-    pinned = {*spoken[:1], *prompts[-1:]}
+    pinned = _pinned(plan.session.messages, sorted(heard))
     said = [unit for unit in plan.units if unit.places.start in heard and unit.places.start not in pinned]
     first = [unit for unit in plan.units if unit.places.start in pinned]
-    _raise_floors(first, int(pins * weights.pinned))
+    _raise_floors(first, int(pins * weights.pinned), pins)
     room, kept = pins * weights.said, list[_Unit]()
     for unit in reversed(said):
         room -= _GAP + unit.frame + sum(min(piece.size, _LEAST) for piece in unit.pieces)
@@ -243,12 +244,19 @@ def _pin(plan: _Plan, heard: set[int], pins: int, weights: Weights) -> None:
             break
         kept.append(unit)
     beginnings = sum(min(piece.size, _LEAST) for unit in kept for piece in unit.pieces)
-    _raise_floors(kept, beginnings + max(0, int(room)))
+    _raise_floors(kept, beginnings + max(0, int(room)), max(_LEAST, int(pins * weights.each)))
 
 
-def _raise_floors(chosen: Iterable[_Unit], room: int) -> None:
+def _pinned(messages: Sequence[Message], places: Iterable[int]) -> set[int]:
+    """Of these places that of the first goal and that of the user's latest message."""
+    prompts = [place for place in places if is_prompt(messages[place])]
+    spoken = (place for place in prompts if messages[place].text.strip())
+    return {*islice(spoken, 1), *prompts[-1:]}
+
+
+def _raise_floors(chosen: Iterable[_Unit], room: int, each: int) -> None:
     pieces = [piece for unit in chosen for piece in unit.pieces]
-    most = level((piece.size for piece in pieces), room)
+    most = min(each, level((piece.size for piece in pieces), room))
     for piece in pieces:
         piece.floor = max(1, min(piece.size, most))
 
@@ -308,6 +316,7 @@ class _Marks:
         self._messages = messages
         self._names = names
         self._made: dict[str, tuple[Span, ...]] = {}
+        self._spans: list[Span] = []
 
     def make(self, spans: Iterable[Span], name: str | None = None) -> str:
         """The id of what lies at these places."""
@@ -315,12 +324,12 @@ class _Marks:
         name = name or self._names.get(spans) or marks.id_of(marks.original(self._messages, spans))
         self._names[spans] = name
         self._made.setdefault(name, spans)
+        self._spans += spans
         return name
 
     def compressed(self, session: Session) -> Compressed:
         """The session with the messages that the marks stand for, which are at other places there."""
-        spans = [span for made in self._made.values() for span in made]
-        places = sorted({place for start, stop, _ in spans for place in range(start, stop)})
+        places = sorted({place for start, stop, _ in self._spans for place in range(start, stop)})
         elisions = [
             Elision(
                 id=name,
@@ -347,6 +356,26 @@ def _rendered(plan: _Plan, factor: float) -> Compressed:
     head = note(plan.session, plan.known, made.make(reasoning) if reasoning else None, plan.state_room, plan.counter)
     head = replace(head, timestamp=messages[0].timestamp)
     return made.compressed(replace(plan.session, messages=collect(chain([head], shown))))
+
+
+def _bare(plan: _Plan, pins: int, budget: int) -> Compressed | None:
+    """The goal and the latest message alone, each as one text; None where not even that fits."""
+    messages = plan.session.messages
+    made = _Marks(messages, plan.names)
+    shown: list[Message] = []
+    at = 0
+    pinned = sorted(_pinned(messages, range(len(messages))))
+    for place in pinned:
+        shown += _gap(plan, at, place, made)
+        at = place + 1
+        text = messages[place].text
+        name = made.make([(place, at, None)])
+        room = int(len(text) * pins / 4 / (1 + plan.counter.text(text).high))
+        shown.append(replace(messages[place], parts=(Text(text=cut(text, room, name)),)))
+    shown += _gap(plan, at, len(messages), made)
+    head = note(plan.session, plan.known, None, 0, plan.counter)
+    result = made.compressed(replace(plan.session, messages=collect(chain([head], shown))))
+    return result if plan.counter.session(result.session).high <= budget else None
 
 
 def _gap(plan: _Plan, start: int, stop: int, made: _Marks) -> Iterator[Message]:

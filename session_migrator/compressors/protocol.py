@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ..model import Message, Session, Value
-from ..tokens import Counter
+
+if TYPE_CHECKING:
+    from ..tokens import Counter
 
 Span = tuple[int, int, int | None]
 """Whole messages from one place up to another (part None), or that part of the one at the first place."""

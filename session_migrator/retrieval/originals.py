@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, cast
 
+from .. import migrations
 from ..compressors import Compressed
 from ..compressors.marks import id_of, original, text_of
 from ..compressors.protocol import Span
@@ -76,6 +77,10 @@ def find(name: str, store: Store | None = None) -> Original:
         return _read(full, workspace, key, head, spans)
     if damaged:
         raise ReadError(f"{name!r} is in no original that can be read; damaged: {', '.join(damaged[:3])}", _REMEDY)
+    for workspace, row in migrations.records(store or Store()):
+        if name and any(mark.startswith(name.lower()) for mark in row.get("marks", ())):
+            path = workspace.packed_path(KIND, row["originals"])
+            raise ReadError(f"the original {name} is missing: {path} is gone", _REMEDY)
     raise NotFound(f"nothing is kept under {name!r}", "ids stand in the marks of a compressed session: recall ID")
 
 

@@ -53,11 +53,16 @@ def claude_home(tmp_path: Path, *sessions: Path) -> Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Carried:
-    """A session carried into an agent: what was done, the file that was written, and its reading."""
+    """A session carried into an agent: what was done, the place of what was written, and its reading."""
 
     done: Migration
-    raw: bytes
+    path: Path
     session: Session
+
+    @property
+    def raw(self) -> bytes:
+        """The file that was written."""
+        return self.path.read_bytes()
 
     @property
     def records(self) -> list[dict[str, Any]]:
@@ -77,9 +82,11 @@ class Carried:
 
 def carry(ref: Path | Session, project: Path, to: str = "claude-code", **options: Any) -> Carried:
     """Write a session for an agent, into a home beside the project, and read it back."""
-    done = migrate(ref, to, model=MODELS[to], into=project, home=target_home(project, to), **options)
+    done = migrate(
+        ref, to, model=MODELS[to], into=project, home=target_home(project, to), **{"form": "session", **options}
+    )
     path = Path(done.target["paths"][0])
-    return Carried(done=done, raw=path.read_bytes(), session=read_session(path))
+    return Carried(done=done, path=path, session=read_session(path))
 
 
 def target_home(project: Path, agent: str) -> Path:

@@ -23,7 +23,8 @@ _OFF = (
 def environment(config_dir: Path | None) -> dict[str, str]:
     named = {"CLAUDE_CONFIG_DIR": str(config_dir)} if config_dir else {}
     stub = {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{PORT}", "ANTHROPIC_API_KEY": KEY}
-    return {**stub, **named, **dict.fromkeys(_OFF, "1")}
+    waiting = {"MCP_CONNECTION_NONBLOCKING": "false", "MCP_CONNECT_TIMEOUT_MS": "60000"}  # for MCP servers
+    return {**stub, **named, **waiting, **dict.fromkeys(_OFF, "1")}
 
 
 def configure(setup: Setup) -> None:
@@ -99,7 +100,8 @@ KIND = Kind(
     terminal=(["--model={model}"], ["--model={model}", "--continue"]),
     mcp=["--allowedTools=mcp__{name}"],
     mcp_call=lambda server, tool: {"name": f"mcp__{server}__{tool}"},
-    search=lambda words: {"name": "ToolSearch", "arguments": {"query": words}},
+    search=lambda words: [{"name": "ToolSearch", "arguments": {"query": words}}],
+    at_once={"ENABLE_TOOL_SEARCH": "false"},
     added=added,
     models=lambda: _MODELS,
     sample="claude-code/2.1.332-tools-image-error-edit-resume-fork",

@@ -97,7 +97,7 @@ KIND = Kind(
     resume=["--model={model}", "--yolo", "--resume"],
     start=["--yolo"],
     again=["--yolo", "--resume=latest"],
-    terminal=(["--prompt-interactive"], ["--resume=latest", "--prompt-interactive"]),
+    terminal=(["--prompt-interactive"], ["--resume=latest"]),
     mcp_call=lambda server, tool: {"name": f"mcp_{server}_{tool}"},
     added=added,
     models=lambda: _MODELS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,7 +52,11 @@ def make_place(client: str, folder: Path, files: Mapping[str, str] | None = None
     """An empty home, and a project whose path has spaces, dots, brackets and CJK."""
     (folder / "home").mkdir(parents=True)
     project = harness.make_project(folder / ODD_NAME, files)
-    return Place(client=client, home=folder / "home", config=folder / "config", project=project)
+    place = Place(client=client, home=folder / "home", config=folder / kind_of(client).config, project=project)
+    first_run = kind_of(client).first_run
+    if first_run and client not in NEWEST:
+        harness.run_client(client, first_run, **place.where)
+    return place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +80,12 @@ class Carried:
         """Tokens by name."""
         return {entry["name"]: entry["tokens"] for entry in self.done["decision"]["ledger"]}
 
+    def variables(self, place: Place) -> dict[str, str]:
+        """What the printed command puts into the client's environment besides its home."""
+        words = shlex.split(self.done["target"]["resume"])
+        given = dict(word.split("=", 1) for word in words[3 : words.index(agents.get(place.agent).program)])
+        return {name: value for name, value in given.items() if name != agents.get(place.agent).home_variable}
+
     def forecast(self, prompt: str) -> int:
         """Tokens that the first request with this prompt takes at most."""
         said = tokens.counter(self.model).text(prompt).high
@@ -85,7 +96,7 @@ def carry(source: Path | Session, place: Place, model: str | None = None, **opti
     """Migrate a session into a place. What is expected of the client comes from the source; from what was written
     only where that was compressed."""
     model = model or harness.VERSIONS[place.client]["model"]
-    done = migrate(source, place.agent, model, into=place.project, home=place.config, **options)
+    done = migrate(source, place.agent, model, into=place.project, home=place.config, form="session", **options)
     spec = agents.get(place.agent)
     if done.mode == "compress":
         session = spec.read(Path(done.target["paths"][0])).session
@@ -110,6 +121,20 @@ def numbered(history: Iterable[Item]) -> list[Item]:
     calls = [call_id for _, kind, _, call_id in history if kind == "call"]
     numbers = {call_id: f"#{number}" for number, call_id in enumerate(calls)}
     return [(role, kind, value, call_id and numbers[call_id]) for role, kind, value, call_id in history]
+
+
+def paired(history: Iterable[Item]) -> list[Item]:
+    """A conversation with every result right behind its call."""
+    history = list(history)
+    results = {
+        call_id: [item for item in history if item[0] == "tool" and item[3] == call_id] for *_, call_id in history
+    }
+    return [
+        moved
+        for item in history
+        if item[0] != "tool"
+        for moved in (item, *(results[item[3]] if item[1] == "call" else ()))
+    ]
 
 
 def _sent(messages: Sequence[Message], habits: Kind) -> Iterator[Item]:
@@ -145,18 +170,23 @@ def go_on(place: Place, carried: Carried) -> dict[str, Any]:
     """Resume a session with two turns, one with a call, and check what the model was sent. Returns the first
     request's body."""
     habits = kind_of(place.client)
+    env = carried.variables(place)
     command = [*arguments(habits.resume, model=carried.model), carried.session_id]
-    size_before = carried.path.stat().st_size
+    read_session = agents.get(place.agent).read
+    length = len(read_session(carried.path).session.messages)
     usage = {"usage": {"input": carried.forecast(PROMPT), "output": 20}}  # clients compact by what they are told here
-    call = {"tools": [{"name": habits.tool, "arguments": {habits.argument: "printf 'done-%d' 0x2A"}}], **usage}
+    told = {habits.argument: "printf 'done-%d' 0x2A", **habits.more}
+    call = {"tools": [{"name": habits.tool, "arguments": told}], **usage}
     turns = ((PROMPT, [call, {"text": "step done", **usage}]), (NEXT, [{"text": "all done", **usage}]))
     runs = [
-        harness.run_client(place.client, [*command, prompt], script=script, model=carried.model, **place.where)
+        harness.run_client(place.client, [*command, prompt], script=script, model=carried.model, env=env, **place.where)
         for prompt, script in turns
     ]
     assert [run.returncode for run in runs] == [0, 0], [run.stdout + run.stderr for run in runs]
     first = harness.main_requests(place.client, runs[0].requests)[0]
-    read = numbered if any(str(call_id).startswith("#") for *_, call_id in carried.history) else list[Item]
+    read = paired if habits.apart and place.client not in NEWEST else list[Item]
+    if any(str(call_id).startswith("#") for *_, call_id in carried.history):
+        read = numbered
     history = read(carried.history)
     assert read(harness.conversation(place.client, first)) == [*history, ("user", "text", PROMPT, None)]
 
@@ -172,8 +202,8 @@ def go_on(place: Place, carried: Carried) -> dict[str, Any]:
     assert "done-42" in turn[2][2]
     assert turn[1][3] == turn[2][3]
 
-    assert carried.path.stat().st_size > size_before
-    assert harness.model_of(first) == carried.model
+    assert len(read_session(carried.path).session.messages) > length
+    assert carried.model in (named := harness.model_of(first), f"{carried.model.partition('/')[0]}/{named}")
     if place.client in NEWEST:  # what a client adds was measured with the newest
         assert size(first["body"], carried.model) <= carried.forecast(PROMPT)
     return first["body"]

@@ -1,8 +1,9 @@
 """Run the real clients without a network, against the stub LLM, and read what reached the model.
 
 Every run has a network namespace of its own with nothing but loopback, a HOME the caller names, an
-environment with fake keys only, and no standard input. ``config_dir`` puts a client's files into a
-folder of that name (``CODEX_HOME``, ``CLAUDE_CONFIG_DIR``, ...) instead of ``~/.codex`` or ``~/.claude``.
+environment with fake keys only, and no standard input (or a terminal where nobody types). ``config_dir`` puts a
+client's files into a folder of that name (``CODEX_HOME``, ``CLAUDE_CONFIG_DIR``, ...) instead of ``~/.codex`` or
+``~/.claude``.
 A client is named as in ``versions.toml``: the newest one as its agent, an older one as "codex-older".
 """
 
@@ -52,10 +53,15 @@ class Run:
 def command(client: str, folder: Path | None = None) -> list[str] | None:
     """What runs the installed client, or None."""
     folder = folder or FOLDER
-    path = next((folder / client).glob(VERSIONS[client]["binary"]), None)
+    path = next(place_of(client, folder).glob(VERSIONS[client]["binary"]), None)
     if path is None:
         return None
     return [recent_node() or str(folder / BUNDLED_NODE), str(path)] if path.suffix == ".js" else [str(path)]
+
+
+def place_of(client: str, folder: Path) -> Path:
+    """Where a client is installed."""
+    return folder / VERSIONS[client].get("folder", client)
 
 
 def recent_node() -> str | None:
@@ -150,9 +156,12 @@ def run_client(
     ``servers``, ``window``: see ``kinds.Setup``; ``env`` is added to its own. Raises
     ``TimeoutExpired`` after ``timeout`` seconds; the processes of the run are ended then."""
     setup = Setup(client=client, home=home, cwd=cwd, config_dir=config_dir, model=model, servers=servers, window=window)
-    kind_of(client).configure(setup)
-    with stubbed(client, args, script) as stub:
-        with stub.start(cwd, stub.env(home, config_dir) | dict(env or {})) as process:
+    kind = kind_of(client)
+    kind.configure(setup)
+    args = [*args[:-1], *args[-1].split(" ")] if kind.by_words else args
+    with stubbed(client, args, script) as stub, _terminal() as terminal:
+        stdin = terminal if kind.by_words else subprocess.DEVNULL
+        with stub.start(cwd, stub.env(home, config_dir) | dict(env or {}), stdin) as process:
             try:
                 stdout, stderr = process.communicate(timeout=timeout)
             finally:
@@ -164,6 +173,12 @@ def run_alone(client: str, args: Sequence[str], *, home: Path, cwd: Path) -> sub
     """Run what talks to no model to its end. Raises ``TimeoutExpired`` after a minute."""
     asked = [*(namespace() or ()), *(command(client) or ()), *args]
     return subprocess.run(asked, env=environment(None, home, home), cwd=cwd, **_QUIET, timeout=60, check=False)
+
+
+def ask(client: str, url: str, args: Sequence[str], env: Mapping[str, str], cwd: Path) -> str:
+    """What a client that serves HTTP answers at an address. Raises ``CalledProcessError``, ``TimeoutExpired``."""
+    asked = [*(namespace() or ()), sys.executable, str(HERE / "ask.py"), url, *(command(client) or ()), *args]
+    return subprocess.run(asked, env=dict(env), cwd=cwd, **_QUIET, timeout=60, check=True).stdout
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +214,17 @@ def stubbed(client: str, args: Sequence[str], script: Sequence[Mapping[str, Any]
         stub = [sys.executable, str(HERE / "stub.py"), "--port", str(PORT)]
         stub += ["--script", str(folder / "script.json"), "--record", str(folder / "record.jsonl"), "--"]
         yield _Stubbed(client, [*(namespace() or ()), *stub, *(command(client) or ()), *args], folder)
+
+
+@contextmanager
+def _terminal() -> Iterator[int]:
+    """A terminal in which nobody types."""
+    ends = os.openpty()
+    try:
+        yield ends[1]
+    finally:
+        for end in ends:
+            os.close(end)
 
 
 def stop(leader: int) -> None:

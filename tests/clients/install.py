@@ -27,8 +27,14 @@ def npm(folder: Path) -> list[str]:
         return [node, str(Path(script).resolve())]
     bundled, wheel = folder / harness.BUNDLED_NODE, harness.VERSIONS["node"]["wheel"]
     if not bundled.exists():
-        download([sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder / "node"), wheel])
+        download(pip(folder / "node", wheel))
     return [str(bundled), str(bundled.parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
+
+
+def pip(folder: Path, wheel: str) -> list[str]:
+    """The command that puts a wheel alone into a folder."""
+    options = ["--quiet", "--no-deps", "--upgrade", "--target", str(folder)]
+    return [sys.executable, "-m", "pip", "install", *options, wheel]
 
 
 def download(command: list[str]) -> None:
@@ -38,6 +44,20 @@ def download(command: list[str]) -> None:
         subprocess.run(command, check=True)
 
 
+def from_npm(folder: Path, client: str) -> list[str]:
+    """The command that installs a client's package, as it is pinned."""
+    pin = harness.VERSIONS[client]
+    options = [
+        "--save-exact",
+        "--ignore-scripts",
+        "--no-audit",
+        "--no-fund",
+        "--prefix",
+        str(harness.place_of(client, folder)),
+    ]
+    return [*npm(folder), "install", *options, f"{pin['package']}@{pin['version']}"]
+
+
 def install(folder: Path) -> None:
     """Install every client that is missing or of another version, each into a folder of its own. Raises
     ``CalledProcessError`` or ``SystemExit`` where one does not come to stand at its pin."""
@@ -45,8 +65,11 @@ def install(folder: Path) -> None:
     for client in harness.INSTALLED:
         wanted, found = harness.VERSIONS[client], harness.installed_version(client, folder)
         if found != wanted["version"]:
-            options = ["--save-exact", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(folder / client)]
-            download([*npm(folder), "install", *options, f"{wanted['package']}@{wanted['version']}"])
+            download(
+                pip(harness.place_of(client, folder), wanted["wheel"])
+                if "wheel" in wanted
+                else from_npm(folder, client)
+            )
             found = harness.installed_version(client, folder)
             if found != wanted["version"]:
                 raise SystemExit(f"{client}: {found or 'nothing'} is installed, {wanted['version']} is wanted")

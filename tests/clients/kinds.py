@@ -44,30 +44,37 @@ class Kind:
 
     environment(config_dir)   the variables they need besides the common ones
     configure(setup)          writes the settings that point a client at the stub and trust the project
+    config                    their configuration folder in a test's own, in which ``home`` is the HOME
     path                      of the requests that carry the conversation, a pattern
     items(body)               the conversation in such a request, what the client itself put in left out
     listed(setup)             what the client lists for the project, as text to search
     resume                    the arguments before a session's id ({model} stands for the model, also below)
     start, again              the arguments before the prompt of a new session, and of the latest one again
-    terminal                  the same two where the client runs in the terminal
+    terminal                  the same two where the client runs in the terminal, if it does; the second alone, since
+                              not every one takes a prompt then: it is typed
     quiet                     arguments after the prompt there, so that nothing outlives the run
     mcp                       arguments that permit the tools of an MCP server ({name} stands for the server)
     mcp_call(server, tool)    what a call of a server's tool is named, as a step of the stub has it
-    search(words)             the call by which their model finds tools, where they hide some
+    search(words)             the calls by which their model finds tools, one after the other, where they hide some
+    at_once                   variables with which they hide none
     added(body)               the texts of a request that are not its conversation, its tools left out
     models()                  the models that its overhead is measured with; ``all_models`` where it knows no others
     sample                    the folder of a recorded session with tools, below the fixtures
     recorded, named           a model that a session may record, and one that is named in its place
     smaller                   a model of a window that 300,000 tokens do not fit in
-    tool, argument            the tool they are made to call
+    tool, argument            the tool they are made to call, and ``more`` arguments that it demands
     own                       how the texts begin that they put into a user's message (where a session holds such a
                               text, it cannot be told from theirs)
     failed                    what a failed result begins with where no flag says that it failed
     between                   what they put between two messages of the user's
     rows                      what finds id and title of each session in that, where they list both
     numbered                  whether they may change or leave out the ids of calls: ``items`` then gives numbers
+    apart                     whether older ones send each call of several with its result right behind it
     repeat                    whether they send the results of their own earlier turns twice
     late                      whether they write a call down once it has its result
+    by_words                  whether a prompt is one argument a word, and the standard input a terminal: else they put
+                              quotes around it, or add what they read
+    first_run                 the arguments with which an older one lays out its home, where a writer needs that
     at_the_end                what they add to a session that does not end with the model's words, by the role of
                               its last message; ``forget`` where that is not sent again with a later turn
     """
@@ -80,7 +87,6 @@ class Kind:
     resume: Sequence[str]
     start: Sequence[str]
     again: Sequence[str]
-    terminal: tuple[Sequence[str], Sequence[str]]
     mcp_call: Callable[[str, str], dict[str, str]]
     added: Callable[[Body], Iterator[str]]
     models: Callable[[], Sequence[str]]
@@ -88,20 +94,27 @@ class Kind:
     recorded: str
     named: str
     smaller: str
+    terminal: tuple[Sequence[str], Sequence[str]] | None = None
     quiet: Sequence[str] = ()
     mcp: Sequence[str] = ()
-    search: Callable[[str], dict[str, Any]] | None = None
+    search: Callable[[str], Sequence[dict[str, Any]]] | None = None
+    at_once: Mapping[str, str] = field(default_factory=dict[str, str])
+    config: str = "config"
     all_models: bool = False
     tool: str
     argument: str
     own: tuple[str, ...]
+    more: Mapping[str, Any] = field(default_factory=dict[str, Any])
     failed: str = ""
     between: str = ""
     rows: str | None = None
     numbered: bool = False
+    apart: bool = False
     repeat: bool = False
     forget: bool = False
     late: bool = False
+    by_words: bool = False
+    first_run: Sequence[str] = ()
     at_the_end: Mapping[str, Sequence[Item]] = field(default_factory=dict[str, Sequence[Item]])
 
 

@@ -1,9 +1,9 @@
 """A stub LLM that runs a client: ``python stub.py --port N --script S --record R -- COMMAND ...``.
 
-It answers OpenAI Responses (POST /v1/responses), Anthropic Messages (POST /v1/messages) and Gemini
-(POST .../models/M:streamGenerateContent) as server-sent events on the loopback address, from the steps of a
-script; it starts COMMAND once it listens, ends with it and returns its exit code. Standard library only: it runs
-inside the client's network namespace.
+It answers OpenAI Responses (POST /v1/responses), chat completions (POST /v1/chat/completions), Anthropic Messages
+(POST /v1/messages) and Gemini (POST .../models/M:streamGenerateContent) as server-sent events on the loopback
+address, from the steps of a script; it starts COMMAND once it listens, ends with it and returns its exit code.
+Standard library only: it runs inside the client's network namespace.
 
 Script: a JSON list of steps, each used once; a request gets the first unused one that fits. Keys,
 all optional:
@@ -89,6 +89,8 @@ class Handler(BaseHTTPRequestHandler):
             self.reply_json(200, {"totalTokens": len(raw) // 4})
         elif path.endswith((":streamGenerateContent", ":generateContent")):
             self.generate(raw, body, path.endswith(":streamGenerateContent"))
+        elif path.endswith("/chat/completions"):
+            self.complete(raw, body)
         elif path.endswith(("/responses", "/messages")):
             self.answer(raw, body, responses_events if path.endswith("/responses") else messages_events)
         else:
@@ -115,6 +117,21 @@ class Handler(BaseHTTPRequestHandler):
             self.reply(200, event.encode(), {"content-type": "text/event-stream"})
         else:
             self.reply_json(200, chunk)
+
+    def complete(self, raw: bytes, body: dict[str, Any]) -> None:
+        """Chunks of a chat completion, or where no stream is asked for, its one message."""
+        step = self.next_step(body)
+        if step is None:
+            return
+        usage = {"input": len(raw) // 4, "output": len(json.dumps(step)) // 4, **step.get("usage", {})}
+        tag = hashlib.sha256(raw).hexdigest()[:16]
+        if body.get("stream"):
+            chunks = chat_chunks(step, usage, tag, body.get("model", "stub"))
+            events = [f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n" for chunk in chunks]
+            self.reply(200, "".join([*events, "data: [DONE]\n\n"]).encode(), {"content-type": "text/event-stream"})
+        else:
+            choice = {"index": 0, "message": chat_message(step, tag), "finish_reason": chat_end(step)}
+            self.reply_json(200, {"id": f"chatcmpl-{tag}", "choices": [choice], "usage": chat_usage(usage)})
 
     def answer(self, raw: bytes, body: dict[str, Any], events: Any) -> None:
         step = self.next_step(body)
@@ -170,7 +187,7 @@ def offered_tools(body: dict[str, Any]) -> list[dict[str, Any]]:
 def last_text(body: dict[str, Any]) -> str:
     """The text of the last item that came from the user or a tool, in any of the protocols."""
     for item in reversed(body.get("input") or body.get("messages") or body.get("contents") or []):
-        if item.get("role") == "user" or str(item.get("type", "")).endswith("_output"):
+        if item.get("role") in ("user", "tool") or str(item.get("type", "")).endswith("_output"):
             content = item.get("content", item.get("output", item.get("parts", "")))
             if isinstance(content, str):
                 return content
@@ -245,6 +262,38 @@ def messages_events(step: dict[str, Any], usage: dict[str, int], tag: str, model
     end = {"delta": {"stop_reason": reason, "stop_sequence": None}, "usage": {"output_tokens": usage["output"]}}
     yield "message_delta", end
     yield "message_stop", {}
+
+
+def chat_message(step: dict[str, Any], tag: str) -> dict[str, Any]:
+    """A whole message of a chat completion, as one step tells it."""
+    message: dict[str, Any] = {"role": "assistant", "content": step.get("text")}
+    if "reasoning" in step:
+        message["reasoning_content"] = step["reasoning"]
+    calls = [
+        {
+            "index": index, "id": tool.get("id", f"call_{tag}{index}"), "type": "function",
+            "function": {"name": tool["name"], "arguments": json.dumps(tool["arguments"], ensure_ascii=False)},
+        }
+        for index, tool in enumerate(step.get("tools", []))
+    ]  # fmt: skip
+    return message | ({"tool_calls": calls} if calls else {})
+
+
+def chat_end(step: dict[str, Any]) -> str:
+    return "tool_calls" if step.get("tools") else "stop"
+
+
+def chat_usage(usage: dict[str, int]) -> dict[str, int]:
+    counts = {"prompt_tokens": usage["input"], "completion_tokens": usage["output"]}
+    return counts | {"total_tokens": usage["input"] + usage["output"]}
+
+
+def chat_chunks(step: dict[str, Any], usage: dict[str, int], tag: str, model: str) -> Iterator[dict[str, Any]]:
+    """The stream of a chat completion: the message, its end, and the usage."""
+    common = {"id": f"chatcmpl-{tag}", "object": "chat.completion.chunk", "created": int(time.time()), "model": model}
+    yield common | {"choices": [{"index": 0, "delta": chat_message(step, tag), "finish_reason": None}]}
+    yield common | {"choices": [{"index": 0, "delta": {}, "finish_reason": chat_end(step)}]}
+    yield common | {"choices": [], "usage": chat_usage(usage)}
 
 
 def gemini_chunk(step: dict[str, Any], usage: dict[str, int]) -> dict[str, Any]:

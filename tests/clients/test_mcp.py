@@ -23,8 +23,6 @@ from session_migrator.pairing import INTERRUPTED
 NAME = "session-migrator"
 # The server of this checkout: Gemini CLI takes no PYTHONPATH for a server.
 SERVER = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from session_migrator.server import main; main()"
-AT_ONCE = {"ENABLE_TOOL_SEARCH": "false"}  # Claude Code shows its model every tool from the start
-WAIT = {"MCP_CONNECTION_NONBLOCKING": "false", "MCP_CONNECT_TIMEOUT_MS": "60000"}  # Claude Code, for our server
 TOO_LONG = [{"role": ("user", "assistant")[n % 2], "content": f"Turn {n}. " + "And so on. " * 60} for n in range(61)]
 
 
@@ -58,7 +56,7 @@ def ask(place: Place, other: Place, args: Sequence[str], steps: Sequence[dict[st
         "env": {"SESSION_MIGRATOR_HOME": store, **homes},
     }
     script = [*steps, {"text": "That is done."}]
-    run = harness.run_client(place.client, args, script=script, servers={NAME: server}, env=WAIT | env, **place.where)
+    run = harness.run_client(place.client, args, script=script, servers={NAME: server}, env=env, **place.where)
     assert run.returncode == 0, run.stdout + run.stderr
     return run
 
@@ -73,7 +71,9 @@ def answer(place: Place, run: harness.Run) -> dict[str, Any]:
     """What the last tool called gave the model."""
     *_, (_, kind, text, _) = harness.conversation(place.client, harness.main_requests(place.client, run.requests)[-1])
     assert kind == "result"
-    return json.loads(text[text.index("{") : text.rindex("}") + 1])  # clients put words around it
+    found = json.loads(text[text.index("{") : text.rindex("}") + 1])  # clients put words around it
+    (content,) = found.get("content", [found])
+    return json.loads(content["text"]) if content.keys() == {"type", "text"} else found
 
 
 @each(harness.CLIENTS)
@@ -81,7 +81,8 @@ def answer(place: Place, run: harness.Run) -> dict[str, Any]:
 def test_a_client_has_a_conversation_sized_that_does_not_fit(client: str, tmp_path: Path) -> None:
     place, other = make_places(client, tmp_path / "client")
     order = {"messages_json": json.dumps(TOO_LONG), "source_model": "gpt-5.5", "target_model": "gpt-4"}
-    run = ask(place, other, [*start(place), "Size this."], [call(place, "migrate_session", **order)], **AT_ONCE)
+    steps = [call(place, "migrate_session", **order)]
+    run = ask(place, other, [*start(place), "Size this."], steps, **kind_of(client).at_once)
     result = answer(place, run)
     assert result["decision"]["mode"] == "compress"
     assert result["tokens_before"] > result["decision"]["budget"] >= result["tokens_after"] > 2_000
@@ -97,14 +98,14 @@ def test_a_client_has_a_conversation_sized_that_does_not_fit(client: str, tmp_pa
 def test_the_conversation_that_calls_handoff_goes_on_in_the_other_client(client: str, tmp_path: Path) -> None:
     """Though there is a younger session in the folder: the caller's own was said something in last."""
     place, other = make_places(client, tmp_path / "client")
-    model = harness.VERSIONS[other.client]["model"]
-    ask(place, other, [*start(place), "How large?"], [call(place, "model_context_window", model="gpt-4")], **AT_ONCE)
+    model, at_once = harness.VERSIONS[other.client]["model"], kind_of(client).at_once
+    ask(place, other, [*start(place), "How large?"], [call(place, "model_context_window", model="gpt-4")], **at_once)
     spec = agents.get(place.agent)
     (own,) = spec.list(spec.locate(place.config))
     ask(place, other, [*start(place), "Something else."], [])
     order = {"session": "latest", "target_agent": other.agent, "model": model}
     args = [*resume(place, own.id), "Continue this in the other one."]
-    run = ask(place, other, args, [call(place, "handoff", **order)], **AT_ONCE)
+    run = ask(place, other, args, [call(place, "handoff", **order)], **at_once)
     result = answer(place, run)
     assert (result["source"]["agent"], result["source"]["session_id"]) == (place.agent, own.id)
     assert result["mode"] == "direct"
@@ -134,7 +135,7 @@ def test_a_client_that_hides_tools_finds_handoff_by_what_a_user_would_say(client
     words = "move this conversation to another agent"
     search = kind_of(client).search
     assert search
-    run = ask(place, other, [*start(place), "Move it."], [{"tools": [search(words)]}])
-    hidden, found = ("returns the shell command that resumes it" in json.dumps(r["body"]) for r in run.requests)
-    assert not hidden
+    run = ask(place, other, [*start(place), "Move it."], [{"tools": [call]} for call in search(words)])
+    *hidden, found = ("returns the shell command that resumes it" in json.dumps(r["body"]) for r in run.requests)
+    assert not any(hidden)
     assert found

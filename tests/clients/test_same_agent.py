@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import harness
 from conversations import ALL, larger_than
@@ -14,9 +15,11 @@ from places import FIXTURES
 from session_migrator import agents
 
 
-def contents(folder: Path) -> dict[Path, bytes]:
-    """The sessions there; what else a client notes of them may change."""
-    return {path: path.read_bytes() for path in folder.rglob("*.jsonl")}
+def contents(agent: str, home: Path) -> dict[Path, Any]:
+    """The sessions there, as files or what is read of them; what else a client notes of them may change."""
+    spec = agents.get(agent)
+    paths = [Path(str(info.path)) for info in spec.list(home)]
+    return {path: path.read_bytes() if path.is_file() else spec.read(path).session for path in paths}
 
 
 @each(NEWEST)
@@ -24,12 +27,12 @@ def test_a_session_goes_on_in_its_own_home_in_another_folder(client: str, tmp_pa
     place = make_place(client, tmp_path / "client")
     home = agents.get(client).locate(place.config)
     shutil.copytree(FIXTURES / kind_of(client).sample, home)
-    before = contents(place.config)
+    before = contents(client, home)
     source = next(agents.get(client).list(home))
     carried = carry(Path(str(source.path)), place)
     assert carried.session_id != source.id
     go_on(place, carried)
-    after = contents(place.config)
+    after = contents(client, home)
     assert {path: after[path] for path in before} == before
 
 

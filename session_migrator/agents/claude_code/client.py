@@ -5,15 +5,15 @@ The windows, the trigger's constants and the aliases are those of Claude Code 2.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from ...context_windows import Window, normalize
 from ...files import is_file
-from ...jsondata import as_object
+from ..jsonl import table
+from ..settings import settings_of, unreadable
 
 VERSION = "2.1.332"
 
@@ -84,19 +84,16 @@ def model(home: Path, folder: Path, named: str | None) -> tuple[str, str]:
     chosen: Any = named or os.environ.get("ANTHROPIC_MODEL")
     source = "named" if named else "ANTHROPIC_MODEL"
     for path in () if chosen else _settings(home, folder):
-        chosen, source = _read(path).get("model"), str(path)
+        chosen, source = settings_of(path).get("model"), str(path)
         if chosen:
             break
     if not isinstance(chosen, str) or not chosen:
-        broken = "".join(
-            f"; {path} cannot be read" for path in _settings(home, folder) if is_file(path) and _parsed(path) is None
-        )
-        return _DEFAULT_MODEL, f"default of Claude Code {VERSION}{broken}"
+        return _DEFAULT_MODEL, f"default of Claude Code {VERSION}{unreadable(_settings(home, folder))}"
     base = _LARGE_SUFFIX.sub("", chosen)
     return _ALIASES.get(base.lower(), base) + chosen[len(base) :], source
 
 
-def window(model_id: str, known: Window | None, home: Path) -> Window | None:  # noqa: ARG001
+def window(model_id: str, known: Window | None, home: Path, folder: Path) -> Window | None:  # noqa: ARG001
     """The window by the client's own catalogue; other known models get the 200,000 it assumes, at most."""
     base = normalize(model_id)
     if known is None or known.context is None:
@@ -110,7 +107,8 @@ def window(model_id: str, known: Window | None, home: Path) -> Window | None:  #
 def trigger(seen: Window, home: Path, folder: Path) -> int | None:
     """The size at which the client compacts by itself; ``CLAUDE_CODE_AUTO_COMPACT_WINDOW`` and
     ``autoCompactEnabled: false`` of the settings are heeded."""
-    if seen.context is None or any(_read(path).get("autoCompactEnabled") is False for path in _settings(home, folder)):
+    enabled = (settings_of(path).get("autoCompactEnabled") for path in _settings(home, folder))
+    if seen.context is None or any(each is False for each in enabled):
         return None
     chosen = os.environ.get("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "")
     context = min(seen.context, max(int(chosen), _LEAST_WINDOW)) if chosen.isdecimal() else seen.context
@@ -134,27 +132,12 @@ def mcp_servers(home: Path, folder: Path) -> tuple[str, ...]:
     """``mcpServers`` of .claude.json (beside ~/.claude, or in $CLAUDE_CONFIG_DIR), for all folders and for this one,
     and of the project's .mcp.json."""
     own = next(filter(is_file, (home / ".claude.json", home.parent / ".claude.json")), home / ".claude.json")
-    known = _read(own)
-    projects = known.get("projects")
-    project = cast(dict[str, Any], projects).get(str(folder)) if isinstance(projects, dict) else None
-    found: list[Any] = [known, project, _read(folder / ".mcp.json")]
-    tables = (cast(dict[str, Any], part).get("mcpServers") for part in found if isinstance(part, dict))
-    names = (name for table in tables if isinstance(table, dict) for name in cast(dict[str, Any], table))
-    return tuple(dict.fromkeys(names))
+    known = settings_of(own)
+    project = table(table(known.get("projects")).get(str(folder)))
+    found = (known, project, settings_of(folder / ".mcp.json"))
+    return tuple(dict.fromkeys(name for part in found for name in table(part.get("mcpServers"))))
 
 
 def _settings(home: Path, folder: Path) -> tuple[Path, ...]:
     project = folder / ".claude"
     return project / "settings.local.json", project / "settings.json", home / "settings.json"
-
-
-def _read(path: Path) -> dict[str, Any]:
-    return _parsed(path) or {}
-
-
-def _parsed(path: Path) -> dict[str, Any] | None:
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return None
-    return as_object(data)

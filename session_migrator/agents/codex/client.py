@@ -58,7 +58,7 @@ def model(home: Path, folder: Path, named: str | None) -> tuple[str, str]:  # no
     return _DEFAULT_MODEL, f"default of Codex {VERSION}{broken}"
 
 
-def window(model_id: str, known: Window | None, home: Path) -> Window | None:
+def window(model_id: str, known: Window | None, home: Path, folder: Path) -> Window | None:  # noqa: ARG001
     """``model_context_window`` of config.toml, else the nominal window of the client's own catalogue, for other
     known models at most its fallback."""
     configured = _config(home).get("model_context_window")

@@ -6,7 +6,6 @@ The models, the window and the threshold are those of 0.61.0, 2026-11-29.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 from collections.abc import Iterator
@@ -15,9 +14,9 @@ from typing import Any, cast
 
 from ...context_windows import Window, normalize
 from ...files import is_file, is_folder
-from ...jsondata import as_object
 from ..jsonl import table
 from ..paths import upward
+from ..settings import settings_of, unreadable
 
 VERSION = "0.61.0"
 FOLDER = ".gemini"
@@ -124,7 +123,7 @@ def _owner(marker: Path) -> str | None:
 
 
 def _registry(home: Path) -> dict[str, str]:
-    known = table(_read(home / "projects.json").get("projects"))
+    known = table(settings_of(home / "projects.json").get("projects"))
     return {place: slug for place, slug in known.items() if isinstance(slug, str) and re.fullmatch("[a-z0-9-]+", slug)}
 
 
@@ -138,16 +137,13 @@ def model(home: Path, folder: Path, named: str | None) -> tuple[str, str]:
         if chosen:
             return _ALIASES.get(chosen, chosen), source
     for path in _settings(home, folder):
-        chosen = table(_read(path).get("model")).get("name")
+        chosen = table(settings_of(path).get("model")).get("name")
         if isinstance(chosen, str) and chosen:
             return _ALIASES.get(chosen, chosen), str(path)
-    broken = "".join(
-        f"; {path} cannot be read" for path in _settings(home, folder) if is_file(path) and _parsed(path) is None
-    )
-    return _ALIASES["auto"], f"default of Gemini CLI {VERSION}{broken}"
+    return _ALIASES["auto"], f"default of Gemini CLI {VERSION}{unreadable(_settings(home, folder))}"
 
 
-def window(model_id: str, known: Window | None, home: Path) -> Window | None:  # noqa: ARG001
+def window(model_id: str, known: Window | None, home: Path, folder: Path) -> Window | None:  # noqa: ARG001
     """The window by the client's own table; a model that takes less has what it takes."""
     name = normalize(model_id)
     context = _GEMMA_WINDOW if name in _GEMMA else _WINDOW
@@ -161,7 +157,7 @@ def trigger(seen: Window, home: Path, folder: Path) -> int | None:
     that ``model.compressionThreshold`` of the settings names."""
     if seen.context is None:
         return None
-    shares = (table(_read(path).get("model")).get("compressionThreshold") for path in _settings(home, folder))
+    shares = (table(settings_of(path).get("model")).get("compressionThreshold") for path in _settings(home, folder))
     share = next((share for share in shares if isinstance(share, int | float) and 0 < share <= 1), _THRESHOLD)
     return int(seen.context * share)
 
@@ -177,13 +173,13 @@ def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
 def mcp_servers(home: Path, folder: Path) -> tuple[str, ...]:
     """``mcpServers`` of the project's and the home's settings."""
     return tuple(dict.fromkeys(
-        name for path in _settings(home, folder) for name in table(_read(path).get("mcpServers"))
+        name for path in _settings(home, folder) for name in table(settings_of(path).get("mcpServers"))
     ))  # fmt: skip
 
 
 def _context_names(home: Path, folder: Path) -> list[str]:
     for path in _settings(home, folder):
-        given = table(_read(path).get("context")).get("fileName")
+        given = table(settings_of(path).get("context")).get("fileName")
         several = cast(list[Any], given) if isinstance(given, list) else [given]
         names = [name for name in several if isinstance(name, str) and name]
         if names:
@@ -193,23 +189,3 @@ def _context_names(home: Path, folder: Path) -> list[str]:
 
 def _settings(home: Path, folder: Path) -> tuple[Path, ...]:
     return folder / FOLDER / "settings.json", home / "settings.json"
-
-
-def _read(path: Path) -> dict[str, Any]:
-    return _parsed(path) or {}
-
-
-def _parsed(path: Path) -> dict[str, Any] | None:
-    try:
-        data = json.loads(_without_comments(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, RecursionError):
-        return None
-    return as_object(data)
-
-
-_STRING_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
-
-
-def _without_comments(words: str) -> str:
-    """JSON with comments, which the client takes in its settings, as JSON."""
-    return _STRING_OR_COMMENT.sub(lambda found: found[0] if found[0].startswith('"') else " ", words)

@@ -1,0 +1,173 @@
+"""OpenCode's sessions -> Session: of 1.2 to 1.18 from the database, of 1.1 and before from its folders of JSON."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ... import timestamps
+from ...errors import MigrationError, NoConversation, ReadError
+from ...files import is_file
+from ...losses import Loss, merged
+from ...model import REPLACED, Message, Session, SessionInfo, goal, headline
+from .. import sqlite
+from ..jsonl import Record, head, parse, table, text
+from ..paths import newest_first
+from ..spec import Reading, Remember, looked_at
+from . import client
+from .messages import Cut, conversation, last_cut, until
+from .stored import Exchange, opened, session_info
+
+_KNOWN_MAJOR = 1
+_DOCUMENT = re.compile(rb'\s*\{\s*(?:"info"\s*:\s*\{\s*)?"id"\s*:\s*"ses_')
+
+
+def recognises(head: bytes) -> bool:
+    """Whether a file begins as a session's object, an export of one, or a database."""
+    return head.startswith(sqlite.MAGIC) or bool(_DOCUMENT.match(head.removeprefix(b"\xef\xbb\xbf")))
+
+
+def read(path: Path) -> Reading:
+    """Read one session: ``<database>/<session id>``, a file of ``storage/session``, an export, or a database alone
+    (its last session). Raises ReadError, FormatError, NoConversation."""
+    with opened(path) as stored:
+        losses = stored.losses
+        revert = table(stored.info.get("revert"))
+        kept = list(until(stored.messages, revert, losses))
+    live, before = _parted(kept, last_cut(kept))
+    messages = conversation(live, losses)
+    earlier = conversation(before, [])
+    if all(message.origin == "injected" for message in messages):
+        raise NoConversation(f"{path} holds no conversation", "name another session (session-migrator list --all)")
+    _note_version(stored.info, losses)
+    return Reading(session=_session(path, stored.info, messages, earlier), losses=merged(losses))
+
+
+def _parted(messages: list[Exchange], cut: Cut | None) -> tuple[list[Exchange], list[Exchange]]:
+    """What the model would see now, and what the summary stands for: the summary first, then the messages that were
+    kept as they were, then those after the compaction."""
+    if cut is None:
+        return messages, []
+    ids = [str(message.get("id")) for message, _ in messages]
+    asked, summary = ids.index(cut.asked), ids.index(cut.summary)
+    tail = ids.index(cut.tail) if cut.tail in ids[:asked] else asked
+    whole = [messages[summary], *messages[tail:asked], *messages[asked + 1 : summary], *messages[summary + 1 :]]
+    before = [pair for pair in messages[:tail] if not pair[0].get("summary") or pair[0].get("role") == "user"]
+    return whole, before
+
+
+def _note_version(info: Record, losses: list[Loss]) -> None:
+    version = str(info.get("version") or "")
+    major = re.match(r"\d+", version)
+    if major and int(major[0][:9]) > _KNOWN_MAJOR:
+        detail = f"format version {version[:40]} is not known; what is understood of it was read"
+        losses.append(Loss(kind="unknown_record", detail=detail))
+
+
+def _session(path: Path, info: Record, messages: Sequence[Message], earlier: Sequence[Message]) -> Session:
+    told = [message.timestamp for message in messages if message.timestamp]
+    times = table(info.get("time"))
+    session_id = text(info.get("id")) or path.stem
+    standing = next((number + 1 for number, message in enumerate(messages) if message.origin == "summary"), 0)
+    return Session(
+        id=session_id,
+        agent="opencode",
+        messages=messages,
+        earlier=earlier,
+        title=_title(info),
+        cwd=text(info.get("directory")),
+        model=next((message.model for message in reversed(messages) if message.model), None) or _model(info),
+        created_at=timestamps.parse(times.get("created")) or (told[0] if told else None),
+        updated_at=timestamps.parse(times.get("updated")) or (told[-1] if told else None),
+        parent_id=text(info.get("parentID")),
+        children=tuple(_children(path, session_id)),
+        source=str(path),
+        extra={REPLACED: standing if earlier else 0},
+    )
+
+
+def _title(info: Record) -> str | None:
+    """The title, unless it is the one that a session has until the client makes another."""
+    title = text(info.get("title"))
+    return None if title and client.DEFAULT_TITLE.fullmatch(title) else title
+
+
+def _model(info: Record) -> str | None:
+    model = table(info.get("model"))
+    provider, model_id = text(model.get("providerID")), text(model.get("id"))
+    return f"{provider}/{model_id}" if provider and model_id else model_id
+
+
+def _children(path: Path, session_id: str) -> Iterator[str]:
+    """The sub-agents' own sessions."""
+    if is_file(path.parent):
+        with contextlib.suppress(ReadError, sqlite3.Error), sqlite.copied(path.parent) as database:
+            found = sqlite.records(database, "session", "parent_id = ? ORDER BY id", [session_id])
+            yield from (str(path.parent / str(row["id"])) for row in found)
+    elif path.parent.parent.name == "session":
+        for other in sorted(path.parent.glob("ses_*.json")):
+            with contextlib.suppress(ReadError):
+                if table(parse(head(other, -1))).get("parentID") == session_id:
+                    yield str(other)
+
+
+# --- lists
+
+
+def list_sessions(home: Path, remember: Remember = looked_at) -> Iterator[SessionInfo]:
+    """The main sessions of a data folder that hold messages, the last used first: of every database in it, then of the
+    older storage those that are in none."""
+    found = [info for path in client.databases(home) for info in _in_database(path)]
+    seen = {info.id for info in found}
+    older = (remember(file, _peek) for file in newest_first((home / "storage" / "session").glob("*/ses_*.json")))
+    found += [info for info in older if info and info.id not in seen]
+    return iter(sorted(found, key=lambda info: info.updated_at or "", reverse=True))
+
+
+def _in_database(path: Path) -> Iterator[SessionInfo]:
+    with contextlib.suppress(ReadError, sqlite3.Error), sqlite.copied(path) as database:
+        where = "parent_id IS NULL AND EXISTS (SELECT 1 FROM message WHERE session_id = session.id)"
+        for row in filter(None, sqlite.each(database, "session", where)):
+            info, session_id = session_info(row), str(row.get("id"))
+            yield _row(info, path / session_id, _title(info) or _first_words(database, session_id))
+
+
+def _first_words(database: sqlite3.Connection, session_id: str) -> str | None:
+    """The first words of the user, where a session has no title yet."""
+    order = "session_id = ? ORDER BY time_created, id LIMIT 20"
+    with contextlib.suppress(sqlite3.Error):
+        for row in filter(None, sqlite.each(database, "part", order, [session_id])):
+            part = parse(str(row.get("data")).encode("utf-8", "replace")) or {}
+            if part.get("type") == "text" and not part.get("synthetic"):
+                return headline(text(part.get("text")))
+    return None
+
+
+def _peek(path: Path) -> SessionInfo | None:
+    """A row of the older storage: the session's own file, and its messages where it has no title or model."""
+    try:
+        session = read(path).session
+    except MigrationError:
+        return None
+    if session.parent_id:
+        return None
+    row = _row({"id": session.id, "directory": session.cwd}, path, session.title or headline(goal(session.messages)))
+    return replace(row, model=session.model, created_at=session.created_at, updated_at=session.updated_at)
+
+
+def _row(info: Record, path: Path, title: str | None) -> SessionInfo:
+    times = table(info.get("time"))
+    return SessionInfo(
+        agent="opencode",
+        id=str(info.get("id")),
+        title=title,
+        cwd=text(info.get("directory")),
+        model=_model(info),
+        created_at=timestamps.parse(times.get("created")),
+        updated_at=timestamps.parse(times.get("updated")),
+        path=str(path),
+    )

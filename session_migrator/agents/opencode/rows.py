@@ -1,0 +1,171 @@
+"""Session -> the objects that OpenCode stores, as ``import`` takes them and as its database holds them."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import count
+from typing import Any
+
+from ...model import (
+    Compaction,
+    File,
+    Image,
+    Message,
+    Part,
+    Session,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Unknown,
+    goal,
+    headline,
+)
+from ..jsonl import Record
+from . import client
+from .stored import Exchange
+
+_AGENT = "build"
+"""The client's own agent that does what it is asked."""
+_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_BITS = (1 << 48) - 1
+# The client takes the message with the greatest id for the last one, and the time in an id begins anew every 795 days
+# (1.18): so all ids are of the last minute, whatever the times of the messages are.
+_MINUTE = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """What the session is written for: the provider and the model, the tokens of a request with it, and the folder
+    with the root of its repository."""
+
+    provider: str
+    model: str
+    tokens: int
+    folder: str
+    root: str
+
+
+def session_info(session: Session, project: str, fit: Fit, now: int) -> Record:
+    """The session's own object. It is the one used last: ``--continue`` takes it."""
+    title = session.title or headline(goal(session.messages)) or "Untitled session"
+    path = os.path.relpath(fit.folder, fit.root) if fit.root != "/" else fit.folder.lstrip("/")
+    return {
+        "id": _id("ses", now, 0, inverted=True),
+        "slug": f"migrated-{secrets.token_hex(3)}",
+        "version": client.VERSION,
+        "projectID": project,
+        "directory": fit.folder,
+        "path": "" if path == "." else path,
+        "title": title,
+        "agent": _AGENT,
+        "model": {"id": fit.model, "providerID": fit.provider},
+        "time": {"created": _milliseconds(session.created_at, now), "updated": now},
+    }
+
+
+def exchanges(session: Session, session_id: str, fit: Fit, now: int) -> Iterator[Exchange]:
+    """The messages of a lowered session with their parts, in the order of their times and ids. A call and its result
+    are one part; each answer has the id of the user's message before it."""
+    numbers = count(1)
+    parent = ""
+    latest = 0
+    messages = session.messages
+    last = max((at for at, message in enumerate(messages) if message.role == "assistant"), default=-1)
+    for at, message in enumerate(messages):
+        if message.role == "tool":
+            continue
+        following = messages[at + 1] if at + 1 < len(messages) else None
+        results = {result.call_id: result for result in following.results} if following and message.calls else {}
+        latest = max(latest, _milliseconds(message.timestamp, now))
+        message_id = _id("msg", now - _MINUTE, next(numbers))
+        info: Record = {"id": message_id, "sessionID": session_id, "role": message.role, "time": {"created": latest}}
+        if message.role == "user":
+            parent = message_id
+            info |= {"agent": _AGENT, "model": {"providerID": fit.provider, "modelID": fit.model}}
+        else:
+            info |= _answer(message, parent, fit, latest, is_last=at == last)
+        held = {"sessionID": session_id, "messageID": message_id}
+        parts = _parts(message, results, latest)
+        yield info, [{"id": _id("prt", now - _MINUTE, next(numbers)), **held, **part} for part in parts]
+
+
+def _answer(message: Message, parent: str, fit: Fit, created: int, *, is_last: bool) -> Record:
+    """The rest of an answer's object. The tokens of the last one are what the client decides to compact by."""
+    tokens = fit.tokens if is_last else 0
+    return {
+        "parentID": parent,
+        "mode": _AGENT,
+        "agent": _AGENT,
+        "path": {"cwd": fit.folder, "root": fit.root},
+        "cost": 0,
+        "tokens": {"input": tokens, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}},
+        "modelID": fit.model,
+        "providerID": fit.provider,
+        "time": {"created": created, "completed": created},
+        "finish": "tool-calls" if message.calls else "stop",
+    }
+
+
+def _parts(message: Message, results: dict[str, ToolResult], at: int) -> Iterator[Record]:
+    before: Part | None = None
+    called = False
+    for part in message.parts:
+        if message.role == "assistant" and isinstance(part, Text) and isinstance(before, Text) and not called:
+            yield {"type": "step-start"}  # else the client joins the two texts without a space between (1.18)
+        before = part
+        match part:
+            case Text():
+                yield {"type": "text", "text": part.text}
+            case Image():
+                yield _file(part)
+            case ToolCall():
+                called = True  # what follows a call stays in its step, before the result
+                state = _state(part, results[part.id], at)
+                yield {"type": "tool", "tool": part.name, "callID": part.id, "state": state}
+            case Thinking() | ToolResult() | File() | Compaction() | Unknown():
+                raise TypeError(f"a lowered session holds no {part.type} part here")
+
+
+def _state(call: ToolCall, result: ToolResult, at: int) -> Record:
+    words = _words(result.parts)
+    common: Record = {"input": call.arguments, "time": {"start": at, "end": at}}
+    if result.is_error:
+        return {"status": "error", "error": words, **common}
+    images = [_file(part) for part in result.parts if isinstance(part, Image)]
+    attached: Record = {"attachments": images} if images else {}
+    return {"status": "completed", "output": words, "title": call.name, "metadata": {}, **common, **attached}
+
+
+def _file(image: Image) -> Record:
+    url = image.location if image.data is None else f"data:{image.media_type};base64,{image.data}"
+    return {"type": "file", "mime": image.media_type or "image/png", "filename": "image", "url": url}
+
+
+def _words(parts: Sequence[Part]) -> str:
+    return "".join(part.text for part in parts if isinstance(part, Text))
+
+
+def _milliseconds(stamp: str | None, default: int) -> int:
+    return int(datetime.fromisoformat(stamp).timestamp() * 1000) if stamp else default
+
+
+def _id(prefix: str, milliseconds: int, number: int, *, inverted: bool = False) -> str:
+    """An id as the client makes them: the time, inverted for sessions so that the newest sorts first, then chance."""
+    value = (milliseconds * 4096 + number) & _BITS
+    chance = "".join(secrets.choice(_DIGITS) for _ in range(14))
+    return f"{prefix}_{value ^ _BITS if inverted else value:012x}{chance}"
+
+
+def columns(info: Record) -> Record:
+    """A session's object as a row of the database's table."""
+    times: dict[str, Any] = info["time"]
+    return {
+        "id": info["id"], "project_id": info["projectID"], "slug": info["slug"], "directory": info["directory"],
+        "path": info["path"], "title": info["title"], "version": info["version"], "agent": info["agent"],
+        "model": info["model"], "time_created": times["created"], "time_updated": times["updated"],
+    }  # fmt: skip

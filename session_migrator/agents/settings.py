@@ -1,0 +1,45 @@
+"""Settings files of clients: JSON with comments and trailing commas."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, cast
+
+from ..files import is_file
+from .jsonl import Record, table
+
+_STRING_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_STRING_OR_COMMA = re.compile(r'"(?:\\.|[^"\\])*"|,(?=\s*[}\]])', re.DOTALL)
+
+
+def settings_of(path: Path) -> Record:
+    """The object in a settings file; an empty one where there is none, or it cannot be read."""
+    return _parsed(path) or {}
+
+
+def unreadable(paths: Iterable[Path]) -> str:
+    """A remark on the settings files that are there and cannot be read; empty where there are none."""
+    return "".join(f"; {path} cannot be read" for path in paths if is_file(path) and _parsed(path) is None)
+
+
+def _parsed(path: Path) -> Record | None:
+    try:
+        words = path.read_text(encoding="utf-8-sig")
+        for pattern in (_STRING_OR_COMMENT, _STRING_OR_COMMA):
+            words = pattern.sub(lambda found: found[0] if found[0].startswith('"') else " ", words)
+        data: Any = json.loads(words)
+    except (OSError, ValueError, RecursionError):
+        return None
+    return cast(Record, data) if isinstance(data, dict) else None
+
+
+def joined(lower: Record, upper: Record) -> Record:
+    """Two settings, one above the other: objects are joined, of anything else the upper one counts."""
+    both = dict(lower)
+    for key, value in upper.items():
+        below = both.get(key)
+        both[key] = joined(table(below), table(value)) if isinstance(below, dict) and isinstance(value, dict) else value
+    return both

@@ -1,0 +1,112 @@
+"""OpenCode."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import harness
+from kinds import KEY, PORT, Body, Item, Kind, Setup, data, result
+
+# What it says before the images of a tool's result, which it sends as the user's.
+_ATTACHED = ("Attached media from tool result:", "Attached image(s) from tool result:")
+
+
+def environment(config_dir: Path | None) -> dict[str, str]:
+    named = {"XDG_DATA_HOME": str(config_dir)} if config_dir else {}
+    off = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS")
+    return {f"OPENCODE_DISABLE_{name}": "1" for name in off} | named
+
+
+def configure(setup: Setup) -> None:
+    """The settings are in the HOME; the provider is called "stub", whatever the model."""
+    name = (setup.model or setup.pinned["model"]).rpartition("/")[2]
+    able = {"tool_call": True, "attachment": True, "modalities": {"input": ["text", "image"], "output": ["text"]}}
+    windows = {name: 400_000, _SMALLER: 200_000}
+    models = {
+        name: {**able, "limit": {"context": setup.window or context, "output": 32_000}}
+        for name, context in windows.items()
+    }
+    options = {"baseURL": f"http://127.0.0.1:{PORT}/v1", "apiKey": KEY}
+    settings = {
+        "autoupdate": False,
+        "share": "disabled",
+        "model": f"stub/{name}",
+        "small_model": f"stub/{name}",
+        "enabled_providers": ["stub"],
+        "permission": {"bash": "allow"},
+        "provider": {"stub": {"npm": "@ai-sdk/openai-compatible", "options": options, "models": models}},
+        "mcp": {
+            name: {
+                "type": "local", "command": [server["command"], *server["args"]], "environment": server["env"],
+                "enabled": True,
+            }
+            for name, server in (setup.servers or {}).items()
+        },
+    }  # fmt: skip
+    path = setup.home / ".config" / "opencode" / "opencode.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(settings), encoding="utf-8")
+
+
+def items(body: Body) -> Iterator[Item]:
+    """Images of results follow all results of an answer as the user's; they count as the last one's."""
+    answered = None
+    for message in body["messages"]:
+        role, content = message["role"], message.get("content")
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
+        if role == "tool":
+            answered = message["tool_call_id"]
+            yield from result(content, answered)
+        elif role in ("user", "assistant"):
+            attached = parts[:1] and parts[0].get("text") in _ATTACHED
+            for part in parts[1:] if attached else parts:
+                if part["type"] == "image_url":
+                    owner, call_id = ("tool", answered) if attached else (role, None)
+                    yield owner, "image", data(part["image_url"]["url"]), call_id
+                elif part["text"]:
+                    yield role, "text", part["text"], None
+            for call in message.get("tool_calls") or ():
+                function = call["function"]
+                yield role, "call", (function["name"], json.loads(function["arguments"])), call["id"]
+
+
+def added(body: Body) -> Iterator[str]:
+    yield from (message["content"] for message in body["messages"] if message["role"] == "system")
+
+
+def listed(setup: Setup) -> str:
+    """Its own list of the project's sessions, as JSON."""
+    where = {"home": setup.home, "cwd": setup.cwd, "config_dir": setup.config_dir}
+    run = harness.run_client(setup.client, ["session", "list", "--format", "json"], **where)
+    return run.stdout + run.stderr
+
+
+_SMALLER = "claude-haiku-4-5"
+# One of each family that has a prompt of its own; the client takes any model that its settings name.
+_MODELS = ("gpt-5.5", "gpt-4.1", "claude-sonnet-4-5", "gemini-2.5-pro", "kimi-k2")
+KIND = Kind(
+    environment=environment,
+    configure=configure,
+    path="/v1/chat/completions",
+    items=items,
+    listed=listed,
+    resume=["run", "--model={model}", "--session"],
+    start=["run"],
+    again=["run", "--continue"],
+    mcp_call=lambda server, tool: {"name": f"{server}_{tool}"},
+    added=added,
+    models=lambda: _MODELS,
+    sample="opencode/1.18.33",
+    recorded="stub/gpt-4.1",
+    named=f"stub/{_SMALLER}",
+    smaller=f"stub/{_SMALLER}",
+    terminal=(["--prompt"], ["--continue"]),
+    tool="bash",
+    argument="command",
+    more={"description": "prints"},  # demanded up to 1.2
+    own=(),
+    by_words=True,
+    first_run=["session", "list"],
+)
