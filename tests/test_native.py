@@ -239,7 +239,7 @@ def test_a_long_whole_is_written_message_by_message_from_the_disk(
 @pytest.mark.parametrize("to", UNABLE)
 def test_an_agent_without_such_a_form_is_told_before_anything_is_read(to: str, carry: Carry) -> None:
     with pytest.raises(UsageError, match="has no form of its own for a compressed session") as caught:
-        carry(to, "no such session", native=True)
+        carry(to, "no such session", native=True, form="session")
     assert caught.value.remedy == f"leave out --native; with it: {', '.join(ABLE)}"
 
 
