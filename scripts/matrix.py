@@ -17,18 +17,21 @@ _BETWEEN = re.compile(r"(?<=<!-- matrix -->\n).*?(?=<!-- /matrix -->)", re.DOTAL
 _WORDS = {
     "README.md": {
         "agent": "agent", "reads": "reads", "writes": "writes", "reasoning": "reasoning", "images": "images",
+        "compaction": "`--native`",
         "memory": "memory", "proven": "proven with", "yes": "yes", "no": "–", "native": "kept, where it is its own",
         "text": "as quoted text", "drop": "left out", "contract": "by the file's contract",
         "core": "its core, which is {core}'s",
     },
     "README.zh-CN.md": {
         "agent": "智能体", "reads": "读取", "writes": "写入", "reasoning": "推理内容", "images": "图片",
+        "compaction": "`--native`",
         "memory": "记忆", "proven": "验证依据", "yes": "支持", "no": "–", "native": "自家的原样保留",
         "text": "转为引用文本", "drop": "省略", "contract": "按文件格式约定",
         "core": "其内核（与 {core} 相同）",
     },
     "README.ru.md": {
         "agent": "агент", "reads": "чтение", "writes": "запись", "reasoning": "рассуждения", "images": "изображения",
+        "compaction": "`--native`",
         "memory": "память", "proven": "чем проверено", "yes": "да", "no": "–", "native": "сохраняются, если свои",
         "text": "цитатой", "drop": "опускаются", "contract": "по описанию формата",
         "core": "его ядро, оно же у {core}",
@@ -39,7 +42,7 @@ _WORDS = {
 def matrix(readme: str) -> str:
     """The table, in the words of that README."""
     words = _WORDS[readme]
-    names = ("agent", "reads", "writes", "reasoning", "images", "memory", "proven")
+    names = ("agent", "reads", "writes", "reasoning", "images", "compaction", "memory", "proven")
     rows = [[words[name] for name in names], ["---"] * len(names), *(_row(agent, words) for agent in agents.MEMORIES)]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
@@ -50,11 +53,13 @@ def _row(agent: str, words: dict[str, str]) -> list[str]:
     if memory.default == "memory":
         where = f"{where} ({words['contract']})"
     if agent not in agents.AGENTS:
-        return [memory.name, *[words["no"]] * 4, f"`{memory.index}`", words["contract"]]
+        return [memory.name, *[words["no"]] * 5, f"`{memory.index}`", words["contract"]]
     spec = agents.get(agent)
     can = spec.capabilities
-    writes, images = (words["yes" if able else "no"] for able in (spec.write is not None, can.images))
-    return [memory.name, words["yes"], writes, words[can.thinking], images, where, ", ".join(_versions(agent, words))]
+    able = (spec.write is not None, can.images, can.native_compaction)
+    writes, images, compaction = (words["yes" if each else "no"] for each in able)
+    versions = ", ".join(_versions(agent, words))
+    return [memory.name, words["yes"], writes, words[can.thinking], images, compaction, where, versions]
 
 
 def _versions(agent: str, words: dict[str, str]) -> list[str]:

@@ -49,7 +49,8 @@ def lower(session: Session, capabilities: Capabilities, now: str | None = None) 
 
     What the source's client had added is left out (the target adds its own); every call gets exactly one
     result, right after it; ids are unique, ids and names fit the target's patterns; no message is empty;
-    times never decrease and never pass ``now`` (default: the present).
+    times never decrease and never pass ``now`` (default: the present). What lies before the source's last compaction
+    is none of it.
     """
     losses: list[Loss] = []
     if session.children:
@@ -59,7 +60,9 @@ def lower(session: Session, capabilities: Capabilities, now: str | None = None) 
     now = now or timestamps.now()
     messages = _timed(_opened(messages, capabilities), session.created_at, now, losses)
     created, updated = (stamp and min(stamp, now) for stamp in (session.created_at, session.updated_at))
-    lowered = replace(session, messages=collect(messages), children=(), created_at=created, updated_at=updated)
+    lowered = replace(
+        session, messages=collect(messages), earlier=(), children=(), created_at=created, updated_at=updated
+    )
     return lowered, merged(losses)
 
 

@@ -81,8 +81,8 @@ def migrate(
     agent: str | None = None, home: Path | str | None = None, from_home: Path | str | None = None,
     budget: int | None = None, window: int | None = None, compressor: str | Compressor = compressors.DEFAULT,
     history: History = "live", form: Form | None = None, memory_file: Path | str | None = None,
-    redact: bool | None = None, count_online: bool = False, ask_providers: bool = True, dry_run: bool = False,
-    again: bool = False, store: Store | None = None,
+    redact: bool | None = None, count_online: bool = False, ask_providers: bool = True, native: bool = False,
+    dry_run: bool = False, again: bool = False, store: Store | None = None,
 ) -> Migration:  # fmt: skip
     """Carry a session into another agent, as it is where it fits, else compressed; or as a memory.
 
@@ -95,8 +95,10 @@ def migrate(
     ``redact``: without the secrets in its texts (``redaction``); default: of
     memories alone. ``count_online``: counted by the model's vendor, to whom the session is sent as it is (redacted,
     if it is to be). ``ask_providers``: read what the model's provider says of its window, where a key is in the
-    environment and that was read over a day ago. The same migration twice is done once: the second answers with the
-    first, unless ``again``. Raises MigrationError's kinds; whatever is raised, nothing of the result is left behind.
+    environment and that was read over a day ago. ``native``: a session that is compressed is whole in the target's own
+    file, behind it a compaction as the agent makes them, so that its model is sent the compressed form. The same
+    migration twice is done once: the second answers with the first, unless ``again``. Raises MigrationError's kinds;
+    whatever is raised, nothing of the result is left behind.
     """
     form = form_of(to, form, memory_file)
     if budget is not None and budget < LEAST_BUDGET:
@@ -104,6 +106,8 @@ def migrate(
     if form == "memory" and (budget or window or count_online):
         options = "--budget, --window and --count-online"
         raise UsageError("a memory has a fixed size", f"leave out {options}, or add --as session")
+    if native:
+        _check_native(to, form)
     if history not in get_args(History):
         raise UsageError(f"there is no history {history!r}", f"one of: {', '.join(get_args(History))}")
     started = time.time()
@@ -124,7 +128,7 @@ def migrate(
     )  # fmt: skip
     if form == "memory":
         return _as_memory(reading, order, found, memory_file)
-    return _as_session(reading, order, found, budget, window, compressor, count_online)
+    return _as_session(reading, order, found, budget, window, compressor, count_online, native)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,9 +161,19 @@ def form_of(to: str, form: str | None, memory_file: Path | str | None) -> Form:
     return "session"
 
 
+def _check_native(to: str, form: Form) -> None:
+    """Raises UsageError where the target has no form of its own for a compressed session."""
+    if form == "memory":
+        raise UsageError("a memory is never compressed", "leave out --native, or add --as session")
+    if not agents.get(to).capabilities.native_compaction:
+        able = ", ".join(spec.id for spec in agents.all_agents() if spec.capabilities.native_compaction)
+        problem = f"{agents.get(to).names[0]} has no form of its own for a compressed session"
+        raise UsageError(problem, f"leave out --native; with it: {able}")
+
+
 def _as_session(
     reading: Reading, order: _Order, found: list[str], budget: int | None, window: int | None,
-    compressor: str | Compressor, count_online: bool,
+    compressor: str | Compressor, count_online: bool, native: bool,
 ) -> Migration:  # fmt: skip
     session, spec = reading.session, agents.get(order.to)
     folder = _folder(session, order.into)
@@ -183,6 +197,10 @@ def _as_session(
     if decided.mode == "compress":
         room = online.room(decided, lowered, counter)
         result = compressed(lowered, compressor, room, counter, capabilities)
+    content, native = result.session, native and decided.mode == "compress"
+    if native:
+        content = replace(content, earlier=lowered.messages)
+        found = [*found, f"all of it is in {spec.names[0]}'s own file; its model is sent the compressed form"]
     planned = _planned(
         reading, order, decided.mode, decided.tokens,
         decided.tokens if decided.mode == "direct" else counter.session(result.session).high,
@@ -191,7 +209,7 @@ def _as_session(
     options = {
         "to": order.to, "home": str(home), "folder": str(folder), "model": target.model, "window": window,
         "budget": budget, "compressor": compressors.name_of(compressor), "history": order.history, "form": "session",
-        "redact": order.redact, "room": decided.budget if decided.mode == "compress" else None,
+        "redact": order.redact, "room": decided.budget if decided.mode == "compress" else None, "native": native,
     }  # fmt: skip
 
     def carry(workspace: Workspace, _: str) -> _Result:
@@ -202,10 +220,9 @@ def _as_session(
             kept["marks"] = [elision.id for elision in result.elisions]
         assert spec.write is not None, "an agent of AGENTS"
         fitted = {"model": target.model, "tokens": target.overhead + target.instructions + planned.tokens_after}
-        extra = {**(result.session.extra or {}), FITTED: fitted}
-        written = spec.write(replace(result.session, extra=extra), home, folder)
+        written = spec.write(replace(content, extra={**(content.extra or {}), FITTED: fitted}), home, folder)
         try:
-            _verify(spec, written, result.session)
+            _verify(spec, written, content)
         except BaseException:
             migrations.take_back(written)
             raise
@@ -387,7 +404,8 @@ def _answered(planned: Migration, earlier: Document) -> Migration:
 def _verify(spec: AgentSpec, written: Written, session: Session) -> None:
     """Raises WriteError where what stands on disk does not say the same as the session."""
     try:
-        problem = difference(session.messages, spec.read(Path(written.places[0])).session.messages)
+        found = spec.read(Path(written.places[0])).session
+        problem = difference(session.messages, found.messages) or difference(session.earlier, found.earlier)
     except MigrationError as error:
         problem = str(error)
     if problem:

@@ -9,6 +9,7 @@ import json
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -251,13 +252,17 @@ def strictly(line: bytes) -> Record:
 
 
 def assert_carried(session: Session, folder: Path) -> None:
-    """The session can be lowered, written for every agent and read back the same."""
+    """The session can be lowered, written for every agent and read back the same; where the agent has a form for it,
+    its second half as what stands in for the whole, too."""
     for spec in WRITABLE:
         lowered, _ = lower(session, spec.capabilities)
         assert_held(lowered, spec.capabilities)
         assert lower(lowered, spec.capabilities)[0] == lowered
         if lowered.messages:
             assert_written(lowered, spec, folder)
+        half, _ = lower(replace(session, messages=session.messages[len(session.messages) // 2 :]), spec.capabilities)
+        if lowered.messages and half.messages and spec.capabilities.native_compaction:
+            assert_written(replace(half, earlier=lowered.messages), spec, folder)
 
 
 def assert_written(lowered: Session, spec: AgentSpec, folder: Path) -> None:
@@ -266,12 +271,12 @@ def assert_written(lowered: Session, spec: AgentSpec, folder: Path) -> None:
     for path in map(Path, written.paths):
         assert all(map(strictly, path.read_bytes().split(b"\n")[:-1]))
     try:
-        found = spec.read(Path(written.places[0])).session.messages
+        found = spec.read(Path(written.places[0])).session
     except NoConversation:  # the target's own client would take every word for its own
-        found = ()
         assert all(message.role in ("user", "system") for message in lowered.messages)
-    if found:
-        assert difference(lowered.messages, found) is None
+    else:
+        assert difference(lowered.messages, found.messages) is None
+        assert difference(lowered.earlier, found.earlier) is None
 
 
 def all_text(session: Session) -> str:

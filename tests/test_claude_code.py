@@ -16,7 +16,8 @@ from session_migrator.comparison import comparable
 from session_migrator.context_windows import Window
 from session_migrator.errors import FormatError, NoConversation, WriteError
 from session_migrator.exporter import from_messages
-from session_migrator.model import Image, Message, Session, Text, Thinking, ToolCall, ToolResult
+from session_migrator.model import Compaction, Image, Message, Session, Text, Thinking, ToolCall, ToolResult
+from session_migrator.sequences import full_history
 
 CLAUDE = FIXTURES / "claude-code"
 
@@ -83,6 +84,40 @@ def test_before_a_compaction_is_what_it_names_or_the_last_message_before_it(tmp_
     session = reader.read(path).session
     assert [message.text for message in session.earlier] == ["Go.", "Done."]
     assert [message.text for message in session.messages[1:]] == ["Next."]
+
+
+@pytest.mark.parametrize(("anchor", "live"), [
+    ("s", ["A summary.", "And?", "So.", "Next."]), ("b", ["And?", "So.", "A summary.", "Next."]),
+])  # fmt: skip
+def test_what_a_compaction_keeps_is_live_and_counts_once(anchor: str, live: list[str], tmp_path: Path) -> None:
+    kept = {"preservedMessages": {"anchorUuid": anchor, "uuids": ["u3", "u4", "gone"]}}
+    boundary = {"type": "system", "subtype": "compact_boundary", "uuid": "b", "parentUuid": None, "isSidechain": False}
+    path = session_file(
+        tmp_path, record("user", "u1", None, "Go."), record("assistant", "u2", "u1", "Done."),
+        record("user", "u3", "u2", "And?"), record("assistant", "u4", "u3", "So."),
+        {**boundary, "logicalParentUuid": "u4", "compactMetadata": kept},
+        record("user", "s", "b", "A summary.", isCompactSummary=True), record("user", "u5", "s", "Next."),
+    )  # fmt: skip
+    session = reader.read(path).session
+    told = [part.summary if isinstance(part, Compaction) else m.text for m in session.messages for part in m.parts]
+    assert told == live
+    assert [message.text for message in session.earlier] == ["Go.", "Done.", "And?", "So."]
+    assert [message.text for message in full_history(session).messages] == ["Go.", "Done.", "And?", "So.", "Next."]
+
+
+def test_the_latest_messages_that_the_client_keeps_when_it_compacts_by_itself_are_live() -> None:
+    """This is what 2.1.332 sent its model when it went on with the session."""
+    (path,) = files("2.1.332-compaction-that-keeps")
+    summary, *kept = reader.read(path).session.messages
+    assert summary.origin == "summary"
+    assert [(m.role, m.text) for m in kept] == [
+        ("assistant", "Tokyo."),
+        ("user", "And of Peru?"),
+        ("assistant", "Lima."),
+    ]
+    told = [message.text for message in full_history(reader.read(path).session).messages]
+    assert told[1::2] == ["Oslo.", "Tokyo.", "Lima."]
+    assert told[4] == "And of Peru?"
 
 
 def test_sub_agents_and_the_request_log_are_not_part_of_the_conversation() -> None:

@@ -128,6 +128,29 @@ def test_after_a_compaction_the_replacement_is_live_and_the_rest_earlier() -> No
     assert any("ALPHA" in m.text for m in compacted.earlier)
 
 
+def test_the_users_words_of_an_older_form_stay_theirs_when_a_newer_client_compacts(tmp_path: Path) -> None:
+    """0.171 says of what it keeps of them that their kind is unknown."""
+
+    def kept(text: str, kind: str) -> dict[str, object]:
+        told = {"internal_chat_message_metadata_passthrough": {"content_item_kinds": [kind]}}
+        return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}], **told}
+
+    replacement = [
+        kept("Do this.", "unknown"), kept("<environment_context>\n</environment_context>", "unknown"),
+        kept("# Rules", "agents_md.instructions"), kept("And that.", "user.text"), kept("All.", "compaction.summary"),
+    ]  # fmt: skip
+    payload = {"message": "All.", "replacement_history": replacement}
+    path = rollout(tmp_path, {"timestamp": "2026-03-02T09:00:01Z", "type": "compacted", "payload": payload})
+    origins = [message.origin for message in reader.read(path).session.messages]
+    assert origins == [
+        "human",
+        "injected",
+        "injected",
+        "human",
+        "summary",
+    ]
+
+
 def test_the_name_of_a_session_comes_from_the_index() -> None:
     named = reader.read(rollouts(CODEX / "0.171.0-handwritten-then-tui")[0]).session
     assert named.title == "typed next"

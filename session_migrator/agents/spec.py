@@ -25,6 +25,8 @@ class Capabilities(Value):
     text, and images behind it. ``reserved_start``: what the text of a user's message must not begin with, a pattern.
     ``failed_images``: whether the result of a call that failed can hold images; ``answer_images``: whether an answer
     can.
+    ``native_compaction``: the agent's files have a record from which on its model is sent another conversation than
+    the one before it, so that ``write`` takes both (a session's ``earlier``, lowered, and its ``messages``).
     ``image_types``: what the target's model takes, where it takes images. ``id_pattern`` and ``name_pattern`` are what
     call ids and tool names must match in full.
     """
@@ -41,6 +43,7 @@ class Capabilities(Value):
     failed_images: bool = True
     answer_images: bool = True
     reserved_start: str | None = None
+    native_compaction: bool = False
     image_types: tuple[str, ...] = ("image/png", "image/jpeg", "image/gif", "image/webp")
     id_pattern: str = r"[A-Za-z0-9_-]{1,64}"
     name_pattern: str = r"[A-Za-z0-9_-]{1,64}"
@@ -165,7 +168,8 @@ class AgentSpec:
     recognises(head)         whether the first bytes of a file look like this agent's
     read(path)               raises ReadError, FormatError, NoConversation; a session within a database is the path of
                              that with the session's id behind it
-    write(session, home, folder)   None where sessions cannot be written; raises WriteError
+    write(session, home, folder)   None where sessions cannot be written; raises WriteError. ``earlier`` is empty
+                             but where ``native_compaction`` is declared
     program                  the client's command
     resume_arguments(id, model)    how the command goes on with a session, with a model where one is named
     resumes_recorded_model(recorded, wanted)   whether it would go on with the model that a session records, in the

@@ -10,7 +10,7 @@ MEMORY = MemorySpec(name="Claude Code", index="CLAUDE.md")
 SPEC = AgentSpec(
     id="claude-code",
     names=("Claude Code", "claude"),
-    capabilities=Capabilities(thinking="native", provider="anthropic"),
+    capabilities=Capabilities(thinking="native", provider="anthropic", native_compaction=True),
     locate=client.locate,
     list=reader.list_sessions,
     recognises=reader.recognises,

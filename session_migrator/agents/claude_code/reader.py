@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -81,13 +81,14 @@ def read(path: Path) -> Reading:
         raise FormatError(f"{path} is no Claude Code session", "name a file of ~/.claude/projects")
     live, earlier, tree_losses = active(nodes)
     messages = _messages(path, live)
+    replacement = list(takewhile(lambda node: node.stands_in, (node for node in live if node.speaks)))
     if all(message.origin == "injected" for message in messages):
         raise NoConversation(f"{path} holds no conversation", "name another session (session-migrator list --all)")
     session = Session(
         id=facts.get("stream") or path.stem,
         agent="claude-code",
         messages=messages,
-        earlier=_messages(path, [node for node in earlier if not node.is_summary]),
+        earlier=_messages(path, [node for node in earlier if not node.stands_in]),
         title=facts.get("custom") or facts.get("ai"),
         cwd=facts.get("cwd"),
         model=facts.get("model"),
@@ -96,7 +97,7 @@ def read(path: Path) -> Reading:
         updated_at=facts.get("last"),
         children=_children(path),
         source=str(path),
-        extra={"version": facts.get("version"), REPLACED: 1 if messages[0].origin == "summary" else 0},
+        extra={"version": facts.get("version"), REPLACED: len(_messages(path, replacement))},
     )
     return Reading(session=session, losses=merged([*losses, *tree_losses]))
 

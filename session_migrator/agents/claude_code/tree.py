@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...losses import Loss
 from ..jsonl import Record, rows, table, text
 
 BEFORE = "<the record before>"
 """A parent that stands for the record before in the file."""
+STANDS_IN = "isCompactReplacement"
+"""Our own key of a record behind a boundary that is not new, as the client's summary is not."""
 SYNTHETIC = "<synthetic>"
 """The model of the client's own words in the assistant's place: API errors and the like."""
 
@@ -18,7 +20,9 @@ SYNTHETIC = "<synthetic>"
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Node:
     """What the tree needs of a record, and where the record lies in the file. ``is_prompt``: a turn of the user's
-    own, where a rewind begins another branch."""
+    own, where a rewind begins another branch. ``stands_in``: in the place of what was said before a compaction.
+    ``kept``, of a boundary: the record after which those before it go on that the client keeps word for word, and they.
+    """
 
     id: str
     parent: str | None
@@ -27,11 +31,12 @@ class Node:
     speaks: bool
     is_user: bool
     is_prompt: bool
-    is_summary: bool
+    stands_in: bool
     is_synthetic: bool
     is_boundary: bool
     message_id: str | None
     logical_parent: str | None
+    kept: tuple[str, ...] = ()
 
 
 def node_of(record: Record, before: Node | None, offset: int, length: int) -> Node:
@@ -48,12 +53,20 @@ def node_of(record: Record, before: Node | None, offset: int, length: int) -> No
         speaks=is_user or record.get("type") == "assistant",
         is_user=is_user,
         is_prompt=is_user and not results,
-        is_summary=bool(record.get("isCompactSummary")),
+        stands_in=bool(record.get("isCompactSummary") or record.get(STANDS_IN)),
         is_synthetic=message.get("model") == SYNTHETIC,
         is_boundary=record.get("subtype") == "compact_boundary",
         message_id=text(message.get("id")),
         logical_parent=text(record.get("logicalParentUuid")),
+        kept=_kept(record),
     )
+
+
+def _kept(record: Record) -> tuple[str, ...]:
+    """2.1.159 to 2.1.332 keep the latest messages when they compact by themselves."""
+    kept = table(table(record.get("compactMetadata")).get("preservedMessages"))
+    ids = (kept.get("anchorUuid"), *rows(kept.get("uuids"))) if kept else ()
+    return tuple(map(str, ids))
 
 
 def active(nodes: Sequence[Node]) -> tuple[list[Node], list[Node], list[Loss]]:
@@ -94,7 +107,14 @@ def active(nodes: Sequence[Node]) -> tuple[list[Node], list[Node], list[Loss]]:
     if left:
         detail = f"{left} records of branches that were given up (rewinds) are not carried"
         losses.append(Loss(kind="branch", detail=detail))
-    return live, earlier, losses
+    return _with_kept(live, first), earlier, losses
+
+
+def _with_kept(line: list[Node], first: dict[str, Node]) -> list[Node]:
+    """The line with what its compaction keeps, which stands in for itself."""
+    after, *kept = next((node.kept for node in line if node.kept), ("",))
+    place = 1 + next((index for index, node in enumerate(line) if node.id == after), 0)
+    return [*line[:place], *(replace(first[name], stands_in=True) for name in kept if name in first), *line[place:]]
 
 
 def _before(line: Sequence[Node], unique: Sequence[Node], first: dict[str, Node], seen: set[str]) -> Node | None:

@@ -27,11 +27,12 @@ from ...model import (
 from ..jsonl import Record, dump
 from ..spec import Written
 from . import client
-from .tree import SYNTHETIC
+from .tree import STANDS_IN, SYNTHETIC
 
 
 def write(session: Session, home: Path, folder: Path) -> Written:
-    """Write a lowered session as a new one of the project in ``folder``. Raises WriteError, Refused."""
+    """Write a lowered session as a new one of the project in ``folder``. Where it has earlier messages, the file
+    holds those too, and the client's model is sent the others. Raises WriteError, Refused."""
     session_id = str(uuid.uuid4())
     path = client.project_folder(home, folder) / f"{session_id}.jsonl"
     folders = write_new(path, map(dump, records(session, session_id, str(folder.resolve()))))
@@ -54,14 +55,35 @@ def records(session: Session, session_id: str, cwd: str) -> Iterator[Record]:
         "isSidechain": False, "userType": "external", "cwd": cwd, "sessionId": session_id,
         "version": client.VERSION, "gitBranch": str((session.git or {}).get("branch") or ""),
     }  # fmt: skip
-    for index, message in enumerate(session.messages):
+    for seed, stamp, body in _conversation(session, session_id):
+        record_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{session_id}/{seed}"))
+        above = {"parentUuid": None, "logicalParentUuid": parent} if body is _BOUNDARY else {"parentUuid": parent}
+        yield {**above, **envelope, **body, "uuid": record_id, "timestamp": stamp}
+        parent = record_id
+
+
+_BOUNDARY: Record = {
+    "type": "system", "subtype": "compact_boundary", "content": "Conversation compacted", "isMeta": False,
+    "level": "info", "compactMetadata": {"trigger": "manual"},
+}  # fmt: skip
+
+
+def _conversation(session: Session, session_id: str) -> Iterator[tuple[str, str, Record]]:
+    """The records in order, each with what its id is made of and its time, without the envelope. Behind the earlier
+    messages, at the time of the last of them, a boundary and what stands in for them."""
+    stamp = session.created_at or timestamps.now()
+    said = session.earlier or session.messages
+    for index, message in enumerate(said):
         for number, body in enumerate(_bodies(message, session, f"{session_id}/{index}")):
-            record_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{session_id}/{index}/{number}"))
-            yield {
-                "parentUuid": parent, **envelope, **body, "uuid": record_id,
-                "timestamp": message.timestamp or session.created_at or timestamps.now(),
-            }  # fmt: skip
-            parent = record_id
+            yield f"{index}/{number}", message.timestamp or stamp, body
+    if not session.earlier:
+        return
+    stamp = session.earlier[-1].timestamp or stamp
+    yield "boundary", stamp, _BOUNDARY
+    for index, message in enumerate(session.messages, start=len(said)):
+        told = {"isCompactSummary": True, "isVisibleInTranscriptOnly": True} if message.origin == "summary" else {}
+        for number, body in enumerate(_bodies(message, session, f"{session_id}/{index}")):
+            yield f"{index}/{number}", stamp, {**body, **told, STANDS_IN: True}
 
 
 def _bodies(message: Message, session: Session, seed: str) -> Iterator[Record]:

@@ -12,7 +12,13 @@ SPEC = AgentSpec(
     id="codex",
     names=("Codex", "codex-cli"),
     capabilities=Capabilities(
-        thinking="text", provider="openai", system=True, first_role=None, object_arguments=False, error_pattern=FAILURE
+        thinking="text",
+        provider="openai",
+        system=True,
+        first_role=None,
+        object_arguments=False,
+        error_pattern=FAILURE,
+        native_compaction=True,
     ),
     locate=client.locate,
     list=files.list_sessions,

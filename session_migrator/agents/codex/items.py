@@ -16,8 +16,10 @@ from ...toolnames import tool_kind
 from ..drafts import Draft, Drafts, by_origin
 from ..jsonl import Record, rows, table, text
 
-# Where an item says of what kind each part of its content is (0.171).
+# Where an item says of what kind each part of its content is (0.171), and the kind of what was there without one: what
+# stood in the older form, once 0.171 has compacted the session.
 KINDS_OF, KINDS = "internal_chat_message_metadata_passthrough", "content_item_kinds"
+_UNTOLD = "unknown"
 # What the client puts into the user's or the developer's mouth. Since 0.171 each content item names its
 # kind; before that the opening words tell (0.29 to 0.140).
 _INJECTED = re.compile(
@@ -148,7 +150,7 @@ def _origin(part: Part, kind: Any, role: str) -> Origin | None:
     words = part.text.lstrip() if isinstance(part, Text) else ""
     if kind == "compaction.summary" or words.startswith(_SUMMARY):
         return "summary"
-    if isinstance(kind, str):
+    if isinstance(kind, str) and kind != _UNTOLD:
         return "human" if kind.startswith("user.") else "injected"
     if _INJECTED.match(words) or (role == "system" and _DEVELOPER_TAG.match(words)):
         return "injected"

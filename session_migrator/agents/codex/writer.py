@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,8 @@ from .items import WRAPPED
 
 
 def write(session: Session, home: Path, folder: Path) -> Written:
-    """Write a lowered session as a new rollout, and its title as one more line of session_index.jsonl.
+    """Write a lowered session as a new rollout, and its title as one more line of session_index.jsonl. Where it has
+    earlier messages, the file shows those, and the client's model is sent the others.
 
     No usage is written (Codex would compact by it, or not, on a number that nobody counted), no model provider
     (Codex refuses to resume with another) and no base instructions (they would replace its own). Raises
@@ -62,7 +63,8 @@ def write(session: Session, home: Path, folder: Path) -> Written:
 
 def records(session: Session, session_id: str, cwd: str, start: str) -> Iterator[Record]:
     """The lines of the file: a header, then turns. Each message stands twice, as the item the model is sent and
-    as the event the client shows; a turn goes from a prompt of the user's to the next."""
+    as the event the client shows; a turn goes from a prompt of the user's to the next. What was said is what is shown:
+    where that is the earlier part, what the model is sent instead follows as a compaction's replacement."""
     meta: Record = {
         "id": session_id, "timestamp": start, "cwd": cwd, "originator": "session-migrator",
         "cli_version": client.VERSION, "source": "cli",
@@ -73,7 +75,7 @@ def records(session: Session, session_id: str, cwd: str, start: str) -> Iterator
     yield _line(stamp, "session_meta", meta)
     turn, answer = 0, None
     custom: set[str] = set()
-    for message in session.messages:
+    for message in session.earlier or session.messages:
         stamp = message.timestamp or stamp
         if message.role != "tool" and (not turn or message.role == "user"):
             if turn:
@@ -89,6 +91,19 @@ def records(session: Session, session_id: str, cwd: str, start: str) -> Iterator
             answer = message.text
     if turn:
         yield _ended(stamp, session_id, turn, answer)
+    if session.earlier:
+        yield _line(stamp, "compacted", _compaction(session.messages))
+        yield _event(stamp, "context_compacted")
+
+
+def _compaction(messages: Sequence[Message]) -> Record:
+    """A compaction after which the model is sent these messages (0.140 and 0.171 take any items for a replacement)."""
+    custom = {call.id for message in messages for call in message.calls if isinstance(call.arguments, str)}
+    sent = (pair for message in messages for pair in _payloads(message, custom))
+    return {
+        "message": messages[0].text,
+        "replacement_history": [payload for kind, payload in sent if kind == "response_item"],
+    }
 
 
 def _payloads(message: Message, custom: Collection[str]) -> Iterator[tuple[str, Record]]:
