@@ -147,7 +147,8 @@ def _sent(messages: Sequence[Message], habits: Kind) -> Iterator[Item]:
     for message, following in zip(messages, [*messages[1:], None], strict=True):
         items = [item for part in message.parts for item in _items(message.role, part, None)]
         items = [item for item in items if not str(item[2]).startswith(habits.own)]
-        if following and message.role == following.role == "user" and items[-1][1] == "text":
+        is_followed = following and message.role == following.role == "user" and isinstance(following.parts[0], Text)
+        if is_followed and items[-1][1] == "text":
             items[-1] = ("user", "text", items[-1][2] + habits.between, None)
         yield from items
     yield from habits.at_the_end.get(messages[-1].role, ())
