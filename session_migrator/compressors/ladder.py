@@ -11,119 +11,26 @@ The few weights were chosen on real sessions of other authors than those reporte
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from dataclasses import replace
+from itertools import chain
 from math import exp, log
 
 from ..errors import Refused
-from ..ledger import Ledger, is_prompt, ledger, touched
-from ..lowering import is_reasoning
-from ..model import Image, Message, Part, Session, Text, ToolCall
-from ..sequences import View, collect, weight
-from ..tokens import Counter, content
+from ..model import Message, Part, Session, Text
+from ..sequences import View, collect
+from ..tokens import Counter
 from . import marks
 from .head import note
+from .plan import GAP, LEAST, Plan, Unit, Weights, pinned_places, planned
 from .protocol import Compressed, Elision, Span
-from .shortening import cut, level, lines, shortened, without_repeats
-from .units import costs, units
+from .shortening import cut
+from .units import costs
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weights:
-    """What a part is worth by its distance from the end, and what is pinned, all as shares of the budget.
-
-    ``reach``: the distance at which worth has fallen to a half; ``steepness``: how suddenly it falls there. ``stale``:
-    the factor of a read whose file was read or edited again later; ``edited``: of a result that shows a file which the
-    session edited. ``said``: the share for what the user said before the latest message; ``state``: for the note's
-    files, plan and failures; ``pinned``: for goal and latest message together. ``each``: what one of the messages in
-    ``said`` may have at most (people paste logs).
-    """
-
-    reach: float = 0.7
-    steepness: float = 32.0
-    stale: float = 0.33
-    edited: float = 2.0
-    said: float = 0.35
-    each: float = 0.03
-    state: float = 0.12
-    pinned: float = 0.5
-
-
-# Tokens: a part that would get less is left out; about what a mark takes; what a gap's message takes.
-_LEAST, _MARK, _GAP = 75, 35, 40
 # A result that leaves less than this share of the budget free is good enough, and so is the best of so many.
 _SLACK, _TRIES = 0.02, 10
-# A unit larger than this share of the budget will be shortened, and counts as far as it takes the others away.
-_GIANT = 0.25
 _GREATEST = 1e12
-
-
-@dataclass(slots=True, eq=False)
-class _Piece:
-    """A part of a message, and where that is: its ``size`` (tokens) without what is repeated later, its ``worth``, the
-    ``name`` of the original, and the tokens that it has however little it is worth (``floor``)."""
-
-    message: int
-    index: int
-    part: Part
-    size: int
-    worth: float
-    name: str
-    floor: int = 0
-
-    def limit(self, factor: float) -> float:
-        return max(self.floor, factor * self.worth)
-
-    def cost(self, factor: float) -> float:
-        limit = max(self.limit(factor), _LEAST)
-        return self.size if self.size <= limit + _MARK else _MARK if isinstance(self.part, Image) else limit + _MARK
-
-    def within(self, limit: float) -> Part:
-        """The part within so many tokens."""
-        if self.size <= limit + _MARK:
-            return self.part
-        return shortened(self.part, int(limit * len(marks.text_of(self.part)) / self.size), self.name)
-
-
-@dataclass(slots=True, eq=False)
-class _Unit:
-    """A unit that may be shown: its places, its pieces (reasoning is none), the tokens of its framing."""
-
-    places: range
-    pieces: list[_Piece]
-    frame: int
-
-    def is_shown(self, factor: float) -> bool:
-        return any(
-            piece.floor or piece.limit(factor) >= min(piece.size, _LEAST)
-            for piece in self.pieces
-            if not isinstance(piece.part, ToolCall)
-        )
-
-
-@dataclass(slots=True)
-class _Seen:
-    """The lines that stand further on, and the places of the messages that keep theirs all the same."""
-
-    pinned: set[int]
-    lines: set[str] = field(default_factory=set[str])
-
-
-@dataclass(slots=True, kw_only=True)
-class _Plan:
-    """Everything that a factor decides upon: the units in order, the note, and what is known of all messages."""
-
-    session: Session
-    counter: Counter
-    units: list[_Unit]
-    known: Ledger
-    state_room: int
-    weights: array[int]
-    density: float
-    names: dict[tuple[Span, ...], str]
 
 
 class LadderCompressor:
@@ -140,7 +47,7 @@ class LadderCompressor:
             return Compressed(session=session)
         for share in (1.0, 0.3, 0.0):
             said, state = self.weights.said * share, self.weights.state * share
-            plan = _planned(session, budget, counter, replace(self.weights, said=said, state=state))
+            plan = planned(session, budget, counter, replace(self.weights, said=said, state=state))
             if result := _fitted(plan, budget):
                 return result
         for share in (1.0, 0.5, 0.2):
@@ -155,125 +62,7 @@ def _fits(session: Session, budget: int, counter: Counter) -> bool:
     return primer + sum(costs(session, (range(end, end + 1) for end in ends), counter, budget)) <= budget
 
 
-def _planned(session: Session, budget: int, counter: Counter, weights: Weights) -> _Plan:
-    """The plan of a session for a budget (tokens)."""
-    heard: list[int] = []
-    sizes = array("q")
-
-    def noted() -> Iterator[Message]:
-        for place, message in enumerate(session.messages):
-            sizes.append(weight(message))
-            if message.role == "user" and message.origin in ("human", "summary", None):
-                heard.append(place)
-            yield message
-
-    whole = list(units(noted()))
-    known = ledger(session.messages)
-    seen = _Seen(_pinned(session.messages, heard))
-    recent = _recent(session, whole, known, budget, counter, weights, seen)
-    inside = recent[0].places.start if recent else len(sizes)
-    older = [_unit(session, range(place, place + 1), counter, seen, 0.0) for place in heard[::-1] if place < inside]
-    plan = _Plan(
-        session=session, counter=counter, units=[*older[::-1], *recent], known=known,
-        state_room=int(budget * weights.state), weights=sizes, density=_density(recent, sizes), names={},
-    )  # fmt: skip
-    _pin(plan, set(heard), seen.pinned, budget, weights)
-    plan.units = [unit for unit in plan.units if unit.places.start >= inside or any(one.floor for one in unit.pieces)]
-    return plan
-
-
-def _recent(
-    session: Session,
-    whole: Sequence[range],
-    known: Ledger,
-    budget: int,
-    counter: Counter,
-    weights: Weights,
-    seen: _Seen,
-) -> list[_Unit]:
-    """The units at the end, as far back as worth goes, each part without the lines that stand further on too."""
-    edited = {path for path, use in known.files.items() if use.edits}
-    reach, giant = weights.reach * budget, int(_GIANT * budget)
-    found: list[_Unit] = []
-    later: set[str] = set()
-    distance = 0
-    for places in reversed(whole):
-        if distance > 2 * reach:
-            break
-        fallen = 1 / (1 + (distance / reach) ** weights.steepness)
-        unit = _unit(session, places, counter, seen, fallen)
-        calls = {call.id: call for place in places for call in session.messages[place].calls}
-        files = {name: {path for path, _ in touched(call)} for name, call in calls.items()}
-        for piece in unit.pieces:
-            call_id = getattr(piece.part, "call_id", None)
-            shown = files.get(call_id, set[str]()) if call_id else set[str]()
-            if shown & edited:
-                piece.worth *= weights.edited
-            if shown and calls[str(call_id)].kind == "read" and shown <= later:
-                piece.worth *= weights.stale
-        later |= set[str]().union(*files.values())
-        found.append(unit)
-        distance += unit.frame + min(sum(piece.size for piece in unit.pieces if piece.worth), giant)
-    return found[::-1]
-
-
-def _unit(session: Session, places: range, counter: Counter, seen: _Seen, worth: float) -> _Unit:
-    """A unit with its parts sized, without the lines that were seen; its own lines are then seen."""
-    pieces: list[_Piece] = []
-    frame = 0
-    for place in reversed(places):
-        message = session.messages[place]
-        frame += content.items(message) * counter.frame[1]
-        for index in reversed(range(len(message.parts))):
-            part = message.parts[index]
-            if is_reasoning(message, part):
-                continue
-            name = marks.id_of([marks.text_of(part).encode("utf-8", "surrogatepass")])
-            fresh = part if place in seen.pinned else without_repeats(part, seen.lines, name)
-            seen.lines.update(lines(part))
-            own = 0.0 if message.origin == "injected" else worth
-            pieces.append(_Piece(place, index, fresh, counter.part(fresh).high, own, name))
-    return _Unit(places, pieces[::-1], frame)
-
-
-def _density(recent: Iterable[_Unit], sizes: Sequence[int]) -> float:
-    """Tokens per byte of weight, by the units that were counted."""
-    tokens = sum(piece.size for unit in recent for piece in unit.pieces)
-    bytes_ = sum(sizes[place] for unit in recent for place in unit.places)
-    return tokens / bytes_ if bytes_ else 0.25
-
-
-def _pin(plan: _Plan, heard: set[int], pinned: set[int], budget: int, weights: Weights) -> None:
-    """Set what goal and latest message have at least, and the other words of the user's (and summaries of what was
-    before), of which the newest are kept where not even all their beginnings go into the share."""
-    said = [unit for unit in plan.units if unit.places.start in heard and unit.places.start not in pinned]
-    first = [unit for unit in plan.units if unit.places.start in pinned]
-    _raise_floors(first, int(budget * weights.pinned), budget)
-    room, kept = budget * weights.said, list[_Unit]()
-    for unit in reversed(said):
-        room -= _GAP + unit.frame + sum(min(piece.size, _LEAST) for piece in unit.pieces)
-        if room < 0:
-            break
-        kept.append(unit)
-    beginnings = sum(min(piece.size, _LEAST) for unit in kept for piece in unit.pieces)
-    _raise_floors(kept, beginnings + max(0, int(room)), max(_LEAST, int(budget * weights.each)))
-
-
-def _pinned(messages: Sequence[Message], places: Iterable[int]) -> set[int]:
-    """Of these places that of the first goal and that of the user's latest message."""
-    prompts = [place for place in places if is_prompt(messages[place])]
-    spoken = (place for place in prompts if messages[place].text.strip())
-    return {*islice(spoken, 1), *prompts[-1:]}
-
-
-def _raise_floors(chosen: Iterable[_Unit], room: int, each: int) -> None:
-    pieces = [piece for unit in chosen for piece in unit.pieces]
-    most = min(each, level((piece.size for piece in pieces), room))
-    for piece in pieces:
-        piece.floor = max(1, min(piece.size, most))
-
-
-def _fitted(plan: _Plan, budget: int) -> Compressed | None:
+def _fitted(plan: Plan, budget: int) -> Compressed | None:
     """The result of the greatest factor that fits; None where none does. What the parts cost leads to a factor, and
     what the result is counted to puts the room right that they are given."""
     best: Compressed | None = None
@@ -296,7 +85,7 @@ def _fitted(plan: _Plan, budget: int) -> Compressed | None:
     return best
 
 
-def _factor(plan: _Plan, room: float) -> float | None:
+def _factor(plan: Plan, room: float) -> float | None:
     """The greatest factor with which the parts cost no more than the room; None where none does."""
     if _cost(plan, 0.0) > room:
         return None
@@ -309,16 +98,16 @@ def _factor(plan: _Plan, room: float) -> float | None:
     return exp(low)
 
 
-def _cost(plan: _Plan, factor: float) -> float:
+def _cost(plan: Plan, factor: float) -> float:
     """What a result takes, by the sizes of its parts (tokens)."""
     total = float(plan.state_room + 120)
     at = 0
     for unit in plan.units:
         if unit.is_shown(factor):
-            total += _GAP * (unit.places.start > at) + unit.frame
+            total += GAP * (unit.places.start > at) + unit.frame
             total += sum(piece.cost(factor) for piece in unit.pieces)
             at = unit.places.stop
-    return total + _GAP * (at < len(plan.weights))
+    return total + GAP * (at < len(plan.weights))
 
 
 class _Marks:
@@ -352,7 +141,7 @@ class _Marks:
         return Compressed(session=session, elided=View(self._messages, places), elisions=tuple(elisions))
 
 
-def _rendered(plan: _Plan, factor: float) -> Compressed:
+def _rendered(plan: Plan, factor: float) -> Compressed:
     """The session with that factor."""
     messages = plan.session.messages
     made = _Marks(messages, plan.names)
@@ -370,13 +159,13 @@ def _rendered(plan: _Plan, factor: float) -> Compressed:
     return made.compressed(replace(plan.session, messages=collect(chain([head], shown))))
 
 
-def _bare(plan: _Plan, pins: int, budget: int) -> Compressed | None:
+def _bare(plan: Plan, pins: int, budget: int) -> Compressed | None:
     """The goal and the latest message alone, each as one text; None where not even that fits."""
     messages = plan.session.messages
     made = _Marks(messages, plan.names)
     shown: list[Message] = []
     at = 0
-    pinned = sorted(_pinned(messages, range(len(messages))))
+    pinned = sorted(pinned_places(messages, range(len(messages))))
     for place in pinned:
         shown += _gap(plan, at, place, made)
         at = place + 1
@@ -391,7 +180,7 @@ def _bare(plan: _Plan, pins: int, budget: int) -> Compressed | None:
     return result if plan.counter.session(result.session).high <= budget else None
 
 
-def _gap(plan: _Plan, start: int, stop: int, made: _Marks) -> Iterator[Message]:
+def _gap(plan: Plan, start: int, stop: int, made: _Marks) -> Iterator[Message]:
     """The message in the place of those that are left out between two places."""
     if start < stop:
         tokens = int(sum(plan.weights[start:stop]) * plan.density)
@@ -400,7 +189,7 @@ def _gap(plan: _Plan, start: int, stop: int, made: _Marks) -> Iterator[Message]:
         yield Message(role="user", parts=(text,), origin="summary", timestamp=stamp)
 
 
-def _shown(plan: _Plan, unit: _Unit, factor: float, made: _Marks, reasoning: list[Span]) -> Iterator[Message]:
+def _shown(plan: Plan, unit: Unit, factor: float, made: _Marks, reasoning: list[Span]) -> Iterator[Message]:
     """The messages of a unit, each part as long as the factor allows."""
     pieces = {(piece.message, piece.index): piece for piece in unit.pieces}
     for place in unit.places:
@@ -411,7 +200,7 @@ def _shown(plan: _Plan, unit: _Unit, factor: float, made: _Marks, reasoning: lis
             if piece is None:
                 reasoning.append((place, place + 1, index))
                 continue
-            fitting = piece.within(max(piece.limit(factor), _LEAST))
+            fitting = piece.within(max(piece.limit(factor), LEAST))
             if fitting != part:
                 made.make([(place, place + 1, index)], piece.name)
             parts.append(fitting)
