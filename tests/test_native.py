@@ -94,7 +94,7 @@ def compressed(to: str) -> Session:
 
 @each_of_lines
 def test_the_records_are_of_the_golden_form(to: str) -> None:
-    """Just so do the pinned clients take them (tests/clients/test_native.py)."""
+    """Just so do the pinned clients take them (tests/clients/test_native_forms.py)."""
     start = ("2026-03-02T09:00:00.000Z",) * (to == "codex")
     rows = writer(to).records(compressed(to), "11111111-1111-4111-8111-111111111111", "/p", *start)
     golden = FIXTURES / "golden" / f"{to}-native.jsonl"
