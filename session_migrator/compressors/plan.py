@@ -64,11 +64,11 @@ class Piece:
     def cost(self, factor: float) -> float:
         """The tokens that it takes in a unit that is shown."""
         limit = max(self.limit(factor), LEAST)
-        return self.size if self.size <= limit + MARK else MARK if isinstance(self.part, Image) else limit + MARK
+        return self.size if self.size <= limit + 2 * MARK else MARK if isinstance(self.part, Image) else limit + MARK
 
     def within(self, limit: float) -> Part:
         """The part within so many tokens."""
-        if self.size <= limit + MARK:
+        if self.size <= limit + 2 * MARK:  # what a cut saves is more than its mark
             return self.part
         return shortened(self.part, int(limit * len(marks.text_of(self.part)) / self.size), self.name)
 
