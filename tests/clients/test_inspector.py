@@ -4,6 +4,7 @@ their schemas that some client could not read."""
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -38,7 +39,8 @@ def test_every_schema_is_portable(home: Path, project: Path) -> None:
     run = inspect(home, project, "--method", "tools/list", "--strict")
     assert (run.returncode, run.stderr) == (0, "")
     names = {tool["name"] for tool in json.loads(run.stdout)["result"]["tools"]}
-    assert names == {"model_context_window", "list_known_models", "migrate_session", "list_sessions", "handoff"}
+    models, sessions = {"model_context_window", "list_known_models"}, {"list_sessions", "handoff", "recall"}
+    assert names == {*models, *sessions, "migrate_session"}
 
 
 def test_the_tools_are_called(home: Path, project: Path) -> None:
@@ -51,7 +53,12 @@ def test_the_tools_are_called(home: Path, project: Path) -> None:
     sized = call(home, project, "migrate_session", **order)
     assert sized["decision"]["mode"] == "compress"
     assert sized["tokens_before"] > 2_000 >= sized["tokens_after"] > 1_000
-    assert sized["messages"][1:] == CHAT[1 - len(sized["messages"]) :]
+    messages = sized["messages"] or json.loads(Path(sized["messages_path"]).read_text("utf-8"))
+    assert messages[-3:] == CHAT[-3:]
+    (name, *_) = re.findall(r"recall ([0-9a-f]{10})", json.dumps(messages))
+    recalled = call(home, project, "recall", id=name)
+    whole = recalled["text"] if recalled["path"] is None else Path(recalled["path"]).read_text("utf-8")
+    assert any(message["content"] in whole for message in CHAT)
 
 
 def test_a_call_that_a_better_one_would_mend_is_an_error(home: Path, project: Path) -> None:
