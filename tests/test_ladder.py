@@ -140,6 +140,15 @@ def test_goal_and_latest_message_are_whole_while_they_take_half_of_the_budget_an
     assert "characters left out; recall " in first
 
 
+def test_the_newest_are_whole_also_where_all_are_of_one_size() -> None:
+    turns = [(("user", "assistant")[turn % 2], f"Turn {turn}. " + "And so on. " * 60) for turn in range(41)]
+    for budget in (2_000, 4_000):
+        kept = [message.text for message in compressed(chat(*turns), budget).session.messages]
+        newest = int(budget * 0.3 / COUNTERS[0].text(turns[-1][1]).high)
+        assert newest >= 2
+        assert kept[-newest:] == [text for _, text in turns[-newest:]]
+
+
 def test_one_giant_result_is_shortened_and_the_rest_stays() -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "Bash", "arguments": '{"command": "make"}'}}
     giant = "".join(f"line {number} of the output\n" for number in range(40_000))

@@ -27,13 +27,14 @@ _GIANT = 0.25
 class Weights:
     """What a part is worth by its distance from the end, and what is pinned, all as shares of the budget.
 
-    ``reach``: the distance at which worth has fallen to a half; ``steepness``: how suddenly it falls there. ``stale``:
-    the factor of a read whose file was read or edited again later; ``edited``: of a result that shows a file which the
-    session edited. ``said``: the share for what the user said before the latest message; ``state``: for the note's
-    files, plan and failures; ``pinned``: for goal and latest message together. ``each``: what one of the messages in
-    ``said`` may have at most (people paste logs).
+    ``whole``: the newest units that stay as they are. ``reach``: the distance at which worth has fallen to a half;
+    ``steepness``: how suddenly it falls there. ``stale``: the factor of a read whose file was read or edited again
+    later; ``edited``: of a result that shows a file which the session edited. ``said``: the share for what the user
+    said before the latest message; ``each``: what one of these messages may have at most (people paste logs);
+    ``state``: for the note's files, plan and failures; ``pinned``: for goal and latest message together.
     """
 
+    whole: float = 0.3
     reach: float = 0.7
     steepness: float = 32.0
     stale: float = 0.33
@@ -206,6 +207,7 @@ def _pin(plan: Plan, heard: set[int], pinned: set[int], budget: int, weights: We
     said = [unit for unit in plan.units if unit.places.start in heard and unit.places.start not in pinned]
     first = [unit for unit in plan.units if unit.places.start in pinned]
     _raise_floors(first, int(budget * weights.pinned), budget)
+    _keep_whole(plan.units, int(budget * weights.whole), int(budget * _GIANT))
     room, kept = budget * weights.said, list[Unit]()
     for unit in reversed(said):
         room -= GAP + unit.frame + sum(min(piece.size, LEAST) for piece in unit.pieces)
@@ -214,6 +216,18 @@ def _pin(plan: Plan, heard: set[int], pinned: set[int], budget: int, weights: We
         kept.append(unit)
     beginnings = sum(min(piece.size, LEAST) for unit in kept for piece in unit.pieces)
     _raise_floors(kept, beginnings + max(0, int(room)), max(LEAST, int(budget * weights.each)))
+
+
+def _keep_whole(units: Sequence[Unit], room: int, giant: int) -> None:
+    """Keep the newest units whole while there is room; a giant among them is left to its worth."""
+    for unit in reversed(units):
+        size = sum(piece.size for piece in unit.pieces)
+        if size <= giant:
+            room -= size
+            if room < 0:
+                return
+            for piece in unit.pieces:
+                piece.floor = piece.size if piece.worth else piece.floor
 
 
 def pinned_places(messages: Sequence[Message], places: Iterable[int]) -> set[int]:
