@@ -37,7 +37,8 @@ clients-install: .venv/dev
 	$(BIN)/python tests/clients/install.py
 
 clients: clients-install
-	SESSION_MIGRATOR_CLIENTS=required SESSION_MIGRATOR_RECORD=1 $(BIN)/python -m pytest tests/clients
+	SESSION_MIGRATOR_CLIENTS=required SESSION_MIGRATOR_CASES=all SESSION_MIGRATOR_RECORD=1 \
+		$(BIN)/python -m pytest tests/clients
 
 clean:
 	rm -rf .venv .venv312 .clients $(DEMO)

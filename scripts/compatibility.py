@@ -1,8 +1,10 @@
-"""``docs/compatibility.md``, from a run of the real clients: ``make clients`` writes it."""
+"""``docs/compatibility.md``, from a run of the real clients: ``make clients`` writes it, and so does any run of all of
+them with SESSION_MIGRATOR_RECORD in the environment."""
 
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +20,7 @@ TEXT = """\
     make clients
 
 The clients that this version was run against, without a network and with a stub model that records what it is sent, on
-{date}: how many tests of each kind passed. Where one failed, this table was not written.
+{date}: how many tests of each kind passed, with {cases} there are. Where one failed, this table was not written.
 
 {table}
 {kinds}"""
@@ -34,7 +36,12 @@ def document(versions: Mapping[str, Mapping[str, Any]], passed: Mapping[str, Map
     ]
     table = "".join(f"| {' | '.join(row)} |\n" for row in (heads, ["---"] * len(heads), *rows))
     kinds = "".join(f"- **{head}**: {_about(module)}\n" for head, module in zip(heads[2:], modules, strict=True))
-    return TEXT.format(date=datetime.now(UTC).date().isoformat(), table=table, kinds=kinds)
+    cases = (
+        "all recorded sessions that"
+        if os.environ.get("SESSION_MIGRATOR_CASES") == "all"
+        else "some of the sessions that"
+    )
+    return TEXT.format(date=datetime.now(UTC).date().isoformat(), cases=cases, table=table, kinds=kinds)
 
 
 def _about(module: str) -> str:

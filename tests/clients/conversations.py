@@ -174,5 +174,22 @@ SHAPES: dict[str, Case] = {
     "torn claude-code file": _torn(_CLAUDE_TOOLS, '"tool_result"'),
 }
 ALL: dict[str, Case] = {**SHAPES, **dict(_recorded())}
+OTHERS = 3
+"""How many recorded sessions of each other agent a client is tried with, where it is not all of them."""
+
+
+def sample(agent: str) -> tuple[str, ...]:
+    """Every shape, every recorded session of the agent's own, and some of each other agent's."""
+    recorded: dict[str, list[str]] = {}
+    for name in ALL.keys() - SHAPES.keys():
+        recorded.setdefault(name.split()[0], []).append(name)
+    chosen = [
+        name
+        for source, names in recorded.items()
+        for name in sorted(names)[:: 1 if source == agent else -(-len(names) // OTHERS)]
+    ]
+    return (*SHAPES, *sorted(chosen))
+
+
 FEW = ("example", "example, compressed", "parallel calls", "images", "patch and edit")
 """What an older client is tried with."""
