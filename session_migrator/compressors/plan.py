@@ -35,12 +35,12 @@ class Weights:
     """
 
     whole: float = 0.3
-    reach: float = 0.7
+    reach: float = 0.6
     steepness: float = 32.0
     stale: float = 0.33
     edited: float = 2.0
     said: float = 0.35
-    each: float = 0.03
+    each: float = 0.05
     state: float = 0.12
     pinned: float = 0.5
 
