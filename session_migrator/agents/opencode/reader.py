@@ -59,7 +59,8 @@ def _parted(messages: list[Exchange], cut: Cut | None) -> tuple[list[Exchange], 
     asked, summary = ids.index(cut.asked), ids.index(cut.summary)
     tail = ids.index(cut.tail) if cut.tail in ids[:asked] else asked
     whole = [messages[summary], *messages[tail:asked], *messages[asked + 1 : summary], *messages[summary + 1 :]]
-    before = [pair for pair in messages[:tail] if not _is_summary(pair[0]) and pair[0].get("id") not in cut.stands_in]
+    said = zip(ids[:tail], messages[:tail], strict=True)
+    before = [pair for each, pair in said if each not in cut.stands_in and not _is_summary(pair[0])]
     return whole, before
 
 
