@@ -21,7 +21,7 @@ from .files import is_folder
 from .losses import Loss, merged
 from .lowering import lower
 from .memory import remember
-from .model import FITTED, Session, Value, goal, headline
+from .model import FITTED, Message, Session, Text, Value, goal, headline
 from .redaction import redact_session, report
 from .sequences import full_history
 from .storage import Document, Store, Workspace
@@ -171,6 +171,12 @@ def _check_native(to: str, form: Form) -> None:
         raise UsageError(problem, f"leave out --native; with it: {able}")
 
 
+def _question(capabilities: Capabilities, counter: Counter) -> int:
+    """The tokens of what the client itself says before a conversation compressed in its own form."""
+    question = capabilities.compaction_question
+    return counter.message(Message(role="user", parts=(Text(text=question),))).high if question else 0
+
+
 def _as_session(
     reading: Reading, order: _Order, found: list[str], budget: int | None, window: int | None,
     compressor: str | Compressor, count_online: bool, native: bool,
@@ -194,16 +200,18 @@ def _as_session(
         )
     counter = counter.called(decided.counter.name)
     result = Compressed(session=lowered)
+    native = native and decided.mode == "compress"
+    asked = _question(capabilities, counter) if native else 0
     if decided.mode == "compress":
-        room = online.room(decided, lowered, counter)
+        room = online.room(decided, lowered, counter) - asked
         result = compressed(lowered, compressor, room, counter, capabilities)
-    content, native = result.session, native and decided.mode == "compress"
+    content = result.session
     if native:
         content = replace(content, earlier=lowered.messages)
         found = [*found, f"all of it is in {spec.names[0]}'s own file; its model is sent the compressed form"]
     planned = _planned(
         reading, order, decided.mode, decided.tokens,
-        decided.tokens if decided.mode == "direct" else counter.session(result.session).high,
+        decided.tokens if decided.mode == "direct" else counter.session(result.session).high + asked,
         losses, [*remarks.on_session(spec, target, order.model, decided, counter, result), *said, *found], decided,
     )  # fmt: skip
     options = {

@@ -8,6 +8,8 @@ import tomllib
 from contextlib import closing
 from pathlib import Path
 
+from session_migrator import agents, from_messages, tokens
+
 ROOT = Path(__file__).resolve().parents[1]
 FIXTURES = ROOT / "tests" / "fixtures"
 EXAMPLES = ROOT / "examples" / "codex-home"
@@ -21,6 +23,13 @@ MODELS = {name: pin["model"] for name, pin in PINS.items() if pin.get("agent") =
 def environment(**more: str) -> dict[str, str]:
     """This process's environment, for one that runs the package of this checkout."""
     return {**os.environ, "PYTHONPATH": str(ROOT), **more}
+
+
+def asked(agent: str, model: str) -> int:
+    """The tokens of what an agent's client itself says before a conversation compressed in its own form."""
+    question = agents.get(agent).capabilities.compaction_question
+    said = from_messages([{"role": "user", "content": question}]).messages if question else ()
+    return sum(tokens.counter(model).message(message).high for message in said)
 
 
 def content(path: Path) -> bytes:

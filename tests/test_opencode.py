@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ import pytest
 from places import FIXTURES, LONG, MODELS, content
 
 from session_migrator import Store, agents, list_sessions, migrate, migrations, read_session
-from session_migrator.agents.opencode import client, reader
+from session_migrator.agents.opencode import client, reader, writer
+from session_migrator.agents.opencode.rows import Fit, exchanges
 from session_migrator.comparison import difference
-from session_migrator.errors import FormatError, NoConversation, Refused
+from session_migrator.errors import FormatError, NoConversation, Refused, WriteError
 from session_migrator.lowering import lower
 from session_migrator.model import Image, Message, Session, Text, ToolCall, ToolResult
 from session_migrator.sequences import full_history
@@ -27,6 +29,7 @@ HOMES = FIXTURES / "opencode"
 EXPORT = HOMES / "export-1.18.33.json"
 DATABASE = HOMES / "1.18.33" / "opencode.db"
 MODEL = MODELS["opencode"]
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 
 def recorded(version: str) -> Path:
@@ -253,8 +256,7 @@ def test_a_project_has_the_id_that_the_client_gives_it(home: Path, tmp_path: Pat
 
 
 def test_a_failed_result_holds_no_image_and_that_is_told() -> None:
-    pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-    picture = Image(media_type="image/png", data=pixel)
+    picture = Image(media_type="image/png", data=PIXEL)
     told = (
         Message(role="user", parts=(Text(text="go"),)),
         Message(role="assistant", parts=(ToolCall(id="c", name="read", arguments={}),)),
@@ -263,6 +265,104 @@ def test_a_failed_result_holds_no_image_and_that_is_told() -> None:
     lowered, losses = lower(Session(id="s", agent="x", messages=told), SPEC.capabilities)
     assert [loss.kind for loss in losses] == ["image"]
     assert "Image not carried" in lowered.messages[2].results[0].parts[0].text  # type: ignore[union-attr]
+
+
+# --- compressed in its own form
+
+
+TOLD = (
+    Message(role="user", parts=(Text(text="first"),), timestamp="2026-03-02T09:00:00.000Z"),
+    Message(role="assistant", parts=(Text(text="one"),), timestamp="2026-03-02T09:01:00.000Z"),
+    Message(role="user", parts=(Text(text="second"),), timestamp="2026-03-02T09:02:00.000Z"),
+    Message(role="assistant", parts=(ToolCall(id="c", name="bash", arguments={}),)),
+    Message(role="tool", parts=(ToolResult(call_id="c", parts=(Text(text="done"),)),)),
+    Message(role="assistant", parts=(Text(text="two"),), timestamp="2026-03-02T09:03:00.000Z"),
+)
+NOTE = Message(role="user", parts=(Text(text="the note"),), origin="summary")
+NOW = 1_796_000_000_000
+
+
+def stored(*messages: Message) -> list[dict[str, Any]]:
+    """What is written of these messages in the place of ``TOLD``."""
+    session, _ = lower(Session(id="s", agent="x", messages=messages), SPEC.capabilities)
+    told, _ = lower(Session(id="s", agent="x", messages=TOLD), SPEC.capabilities)
+    fit = Fit("stub", "gpt-5.5", 77, "/p", "/")
+    pairs = exchanges(replace(session, earlier=told.messages), "ses_1", fit, NOW)
+    return [{"info": info, "parts": parts} for info, parts in pairs]
+
+
+def test_a_compaction_is_written_as_the_client_writes_its_own() -> None:
+    written = stored(NOTE, *TOLD[2:])
+    earlier, (wish, summary), after = written[:5], written[5:7], written[7:]
+    assert [each["info"]["role"] for each in earlier] == ["user", "assistant", "user", "assistant", "assistant"]
+    assert wish["info"]["role"] == "user"
+    assert [(part["type"], part["auto"]) for part in wish["parts"]] == [("compaction", False)]
+    told = {key: summary["info"][key] for key in ("role", "parentID", "summary", "mode", "agent", "finish")}
+    assert told == {
+        "role": "assistant", "parentID": wish["info"]["id"], "summary": True, "mode": "compaction",
+        "agent": "compaction", "finish": "stop",
+    }  # fmt: skip
+    assert [part["text"] for part in summary["parts"]] == ["the note"]
+    assert {each["info"]["time"]["created"] for each in (wish, summary, *after)} == {NOW}
+    assert max(each["info"]["time"]["created"] for each in earlier) < NOW
+    ids = [each["info"]["id"] for each in written]
+    assert ids == sorted(set(ids))
+    sizes = [each["info"]["tokens"]["input"] for each in written if each["info"]["role"] == "assistant"]
+    assert sizes == [0, 0, 0, 0, 0, 77]
+
+
+@pytest.mark.parametrize("first", ["text", "two texts", "image", "text and image"])
+def test_any_first_message_can_stand_in_for_the_rest(first: str, tmp_path: Path) -> None:
+    picture = Image(media_type="image/png", data=PIXEL)
+    parts = {
+        "text": (Text(text="a"),), "two texts": (Text(text="a"), Text(text="b")),
+        "image": (picture, Text(text="b")), "text and image": (Text(text="a"), picture, Text(text="b")),
+    }[first]  # fmt: skip
+    messages = (Message(role="user", parts=parts), *TOLD[3:])
+    session = read_session(a_document(tmp_path / "x.json", *stored(*messages)))
+    assert difference(messages, session.messages) is None
+    assert difference(TOLD, session.earlier) is None
+    assert difference(TOLD, full_history(session).messages) is None
+
+
+@pytest.mark.parametrize("kept", [None, "what stood in", "the turn"])
+def test_when_the_client_compacts_once_more_nothing_counts_twice(kept: str | None, tmp_path: Path) -> None:
+    """Whatever it keeps word for word."""
+    written = stored(NOTE, *TOLD[2:])
+    tail = {"what stood in": written[7]["info"]["id"], "the turn": "msg_x001"}.get(kept or "")
+    after = [
+        a_message(1, "user", says("third")),
+        a_message(2, "assistant", says("three"), finish="stop"),
+        a_message(3, "user", {"type": "compaction", "auto": True, "tail_start_id": tail}),
+        a_message(4, "assistant", says("all"), finish="stop", summary=True, parentID="msg_x003"),
+        a_message(5, "user", says("fourth")),
+    ]
+    for each in after:
+        info = each["info"]
+        info |= {"id": info["id"].replace("_0", "_x0"), "time": {"created": info["time"]["created"] + NOW}}
+    before = read_session(a_document(tmp_path / "x.json", *written, *after[:2]))
+    complete = [*TOLD, *before.messages[-2:]]
+    assert texts(before.messages[-2:]) == ["third", "three"]
+    assert difference(complete, full_history(before).messages) is None
+    session = read_session(a_document(tmp_path / "x.json", *written, *after))
+    live = {"what stood in": texts(before.messages)[1:], "the turn": ["third", "three"]}.get(kept or "", [])
+    assert texts(session.messages) == ["compaction", *live, "fourth"]
+    assert difference([*complete, session.messages[-1]], full_history(session).messages) is None
+
+
+def test_a_whole_that_reads_back_otherwise_is_taken_back(
+    home: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = content(home / "opencode.db")
+
+    def without_an_answer(*given: Any) -> Any:
+        pairs = list(exchanges(*given))
+        return [pair for at, pair in enumerate(pairs) if at != 1]
+
+    monkeypatch.setattr(writer, "exchanges", without_an_answer)
+    with pytest.raises(WriteError, match="does not read back the same"):
+        migrate(LONG, "opencode", MODEL, into=project, home=home, budget=4_000, native=True)
+    assert content(home / "opencode.db") == before
 
 
 # --- the target

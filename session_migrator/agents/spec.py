@@ -26,7 +26,8 @@ class Capabilities(Value):
     ``failed_images``: whether the result of a call that failed can hold images; ``answer_images``: whether an answer
     can.
     ``native_compaction``: the agent's files have a record from which on its model is sent another conversation than
-    the one before it, so that ``write`` takes both (a session's ``earlier``, lowered, and its ``messages``).
+    the one before it, so that ``write`` takes both (a session's ``earlier``, lowered, and its ``messages``);
+    ``compaction_question``: what its client itself says before that one, in the user's name.
     ``image_types``: what the target's model takes, where it takes images. ``id_pattern`` and ``name_pattern`` are what
     call ids and tool names must match in full.
     """
@@ -44,6 +45,7 @@ class Capabilities(Value):
     answer_images: bool = True
     reserved_start: str | None = None
     native_compaction: bool = False
+    compaction_question: str | None = None
     image_types: tuple[str, ...] = ("image/png", "image/jpeg", "image/gif", "image/webp")
     id_pattern: str = r"[A-Za-z0-9_-]{1,64}"
     name_pattern: str = r"[A-Za-z0-9_-]{1,64}"

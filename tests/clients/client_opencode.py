@@ -12,6 +12,9 @@ from kinds import KEY, PORT, Body, Item, Kind, Setup, data, result
 # What it says before the images of a tool's result, which it sends as the user's.
 _ATTACHED = ("Attached media from tool result:", "Attached image(s) from tool result:")
 
+# It sends the summary of a compaction as its model's answer to this; in a session that is a message of the user's.
+_QUESTION = "What did we do so far?"
+
 
 def environment(config_dir: Path | None) -> dict[str, str]:
     named = {"XDG_DATA_HOME": str(config_dir)} if config_dir else {}
@@ -52,10 +55,14 @@ def configure(setup: Setup) -> None:
 
 def items(body: Body) -> Iterator[Item]:
     """Images of results follow all results of an answer as the user's; they count as the last one's."""
-    answered = None
+    answered, asked = None, False
     for message in body["messages"]:
         role, content = message["role"], message.get("content")
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
+        asked, tells = _asks(message), asked and role == "assistant"
+        if asked:
+            continue
+        role = "user" if tells else role
         if role == "tool":
             answered = message["tool_call_id"]
             yield from result(content, answered)
@@ -72,8 +79,17 @@ def items(body: Body) -> Iterator[Item]:
                 yield role, "call", (function["name"], json.loads(function["arguments"])), call["id"]
 
 
+def _asks(message: Body) -> bool:
+    """Whether a message is the client's own question for what was done before a compaction."""
+    return message["role"] == "user" and message["content"] in (_QUESTION, [{"type": "text", "text": _QUESTION}])
+
+
 def added(body: Body) -> Iterator[str]:
-    yield from (message["content"] for message in body["messages"] if message["role"] == "system")
+    for message in body["messages"]:
+        if message["role"] == "system":
+            yield message["content"]
+        elif _asks(message):
+            yield _QUESTION
 
 
 def listed(setup: Setup) -> str:

@@ -16,10 +16,12 @@ import pytest
 from conversations import ALL, PLAIN
 from going_on import PROMPT, Carried, Place, carry, each, go_on, make_place
 from kinds import arguments, kind_of
-from places import LONG, environment
+from places import LONG, asked, environment
 
-from session_migrator import Store, agents, from_messages, migrations
+from session_migrator import Store, agents, from_messages, migrations, read_session
+from session_migrator.comparison import difference
 from session_migrator.errors import Refused
+from session_migrator.lowering import lower
 from session_migrator.model import FITTED
 from session_migrator.target import inspect
 
@@ -30,7 +32,7 @@ HELLO = [("user", "text", "Hello.", None), ("assistant", "text", "Good day.", No
 
 def run(place: Place, folder: Path, *arguments: str) -> str:
     """The command line with the client, which tells ``folder`` what it said, on its PATH, without a network."""
-    (program,) = harness.command("opencode") or ()
+    (program,) = harness.command(place.client) or ()
     shim = folder / "opencode"
     shim.write_text(f'#!/bin/sh\n"{program}" "$@" >>"{folder}/said" 2>&1\n', encoding="utf-8")
     shim.chmod(0o700)
@@ -61,6 +63,24 @@ def test_a_session_goes_in_by_the_clients_import_and_out_again(tmp_path: Path) -
     assert session_id in harness.list_sessions("opencode", **place.where)
     run(place, tmp_path, "undo", done["migration"])
     assert rows() == before
+
+
+@each(CLIENTS)
+def test_a_compressed_session_goes_in_whole_by_the_clients_import(client: str, tmp_path: Path) -> None:
+    place = make_place(client, tmp_path / "client")
+    harness.list_sessions(client, **place.where)  # lays out the home
+    question, budget = asked("opencode", MODEL), 4_000
+    plain = carry(LONG, make_place(client, tmp_path / "plain"), budget=budget - question)
+    where = ["--into", str(place.project), "--home", str(place.config)]
+    options = ["--model", MODEL, "--budget", str(budget), "--native", *where, "--json"]
+    done = json.loads(run(place, tmp_path, "migrate", str(LONG), "--to", "opencode", *options))
+    session_id = done["target"]["session_id"]
+    assert f"Imported session: {session_id}" in (tmp_path / "said").read_text(encoding="utf-8")
+    carried = Carried(done=done, history=plain.history, model=MODEL)
+    whole, _ = lower(read_session(LONG), agents.get("opencode").capabilities)
+    assert difference(whole.messages, read_session(carried.path).earlier) is None
+    go_on(place, carried)
+    assert difference(whole.messages, read_session(carried.path).earlier) is None
 
 
 def with_its_own(client: str, folder: Path) -> tuple[Place, Carried]:

@@ -11,7 +11,13 @@ SPEC = AgentSpec(
     id="opencode",
     names=("OpenCode",),
     # Reasoning of another model than the current one would be joined to the answer (1.18): it is text here at once.
-    capabilities=Capabilities(thinking="text", whole_results=True, failed_images=False),
+    capabilities=Capabilities(
+        thinking="text",
+        whole_results=True,
+        failed_images=False,
+        native_compaction=True,
+        compaction_question="What did we do so far?",  # 1.2.27 and 1.18.33
+    ),
     locate=client.locate,
     list=reader.list_sessions,
     recognises=reader.recognises,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,22 +26,35 @@ _DATA_URL = re.compile(r"data:([^;,]*)(?:;[^,]*)?;base64,")
 @dataclass(slots=True)
 class Cut:
     """The last compaction: its summary's message, the first message that was kept as it is, and the user's message
-    that asked for it."""
+    that asked for it. ``stands_in``: the messages that stand in the place of others, of this compaction and of those
+    before it."""
 
     summary: str
     asked: str
     tail: str | None
+    stands_in: Set[str]
 
 
 def last_cut(messages: Iterable[Exchange]) -> Cut | None:
-    """The last compaction that was finished, as the client looks for it."""
-    asked: dict[str, Record] = {}
+    """The last compaction that was finished, as the client looks for it.
+
+    Its summary stands in for what was said, and so does what has the time at which the summary was asked for: we write
+    it so (``rows``), and the client writes nothing more until it has the summary."""
+    asked: dict[str, tuple[Record, Any]] = {}
+    stands_in: set[str] = set()
     found: Cut | None = None
+    moment: Any = None
     for message, parts in messages:
-        if message.get("role") == "user":
-            asked |= {str(message.get("id")): part for part in parts if part.get("type") == "compaction"}
+        message_id, created = str(message.get("id")), table(message.get("time")).get("created")
+        mark = next((part for part in parts if part.get("type") == "compaction"), None)
+        if mark and message.get("role") == "user":
+            asked[message_id] = mark, created
         elif is_summary(message) and (parent := str(message.get("parentID"))) in asked:
-            found = Cut(str(message.get("id")), parent, text(asked[parent].get("tail_start_id")))
+            mark, moment = asked[parent]
+            stands_in.add(message_id)
+            found = Cut(message_id, parent, text(mark.get("tail_start_id")), stands_in)
+        elif found and created is not None and created == moment:
+            stands_in.add(message_id)
     return found
 
 
@@ -114,7 +127,8 @@ def _answer(drafts: Drafts, message: Record, parts: list[Record]) -> None:
     common: dict[str, Any] = {"id": text(message.get("id")), "timestamp": _time(message)}
     if is_summary(message):
         words = "\n".join(str(part.get("text")) for part in parts if part.get("type") == "text")
-        drafts.add(Draft(role="user", parts=[Compaction(summary=words)], origin="summary", **common))
+        told: list[Part] = [Compaction(summary=words)] if words else []
+        drafts.add(Draft(role="user", parts=told, origin="summary", **common))
         return
     said: list[Part] = []
     results: list[Part] = []

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 
 from ... import timestamps
@@ -38,13 +39,15 @@ def read(path: Path) -> Reading:
         losses = stored.losses
         revert = table(stored.info.get("revert"))
         kept = list(until(stored.messages, revert, losses))
-    live, before = _parted(kept, last_cut(kept))
+    cut = last_cut(kept)
+    live, before = _parted(kept, cut)
     messages = conversation(live, losses)
     earlier = conversation(before, [])
     if all(message.origin == "injected" for message in messages):
         raise NoConversation(f"{path} holds no conversation", "name another session (session-migrator list --all)")
     _note_version(stored.info, losses)
-    return Reading(session=_session(path, stored.info, messages, earlier), losses=merged(losses))
+    session = _session(path, stored.info, messages, earlier, cut.stands_in if cut else frozenset())
+    return Reading(session=session, losses=merged(losses))
 
 
 def _parted(messages: list[Exchange], cut: Cut | None) -> tuple[list[Exchange], list[Exchange]]:
@@ -56,8 +59,14 @@ def _parted(messages: list[Exchange], cut: Cut | None) -> tuple[list[Exchange], 
     asked, summary = ids.index(cut.asked), ids.index(cut.summary)
     tail = ids.index(cut.tail) if cut.tail in ids[:asked] else asked
     whole = [messages[summary], *messages[tail:asked], *messages[asked + 1 : summary], *messages[summary + 1 :]]
-    before = [pair for pair in messages[:tail] if not pair[0].get("summary") or pair[0].get("role") == "user"]
+    said = zip(ids[:tail], messages[:tail], strict=True)
+    before = [pair for each, pair in said if each not in cut.stands_in and not _is_summary(pair[0])]
     return whole, before
+
+
+def _is_summary(message: Record) -> bool:
+    """Whether a message is a summary, or was to be one."""
+    return bool(message.get("summary")) and message.get("role") != "user"
 
 
 def _note_version(info: Record, losses: list[Loss]) -> None:
@@ -68,11 +77,13 @@ def _note_version(info: Record, losses: list[Loss]) -> None:
         losses.append(Loss(kind="unknown_record", detail=detail))
 
 
-def _session(path: Path, info: Record, messages: Sequence[Message], earlier: Sequence[Message]) -> Session:
+def _session(
+    path: Path, info: Record, messages: Sequence[Message], earlier: Sequence[Message], stands_in: Set[str]
+) -> Session:
     told = [message.timestamp for message in messages if message.timestamp]
     times = table(info.get("time"))
     session_id = text(info.get("id")) or path.stem
-    standing = next((number + 1 for number, message in enumerate(messages) if message.origin == "summary"), 0)
+    standing = sum(1 for _ in takewhile(lambda message: message.id in stands_in, messages))
     return Session(
         id=session_id,
         agent="opencode",

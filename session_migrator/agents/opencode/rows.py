@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import count
+from itertools import chain, count, pairwise
 from typing import Any
 
 from ...model import (
@@ -31,6 +31,8 @@ from .stored import Exchange
 
 _AGENT = "build"
 """The client's own agent that does what it is asked."""
+_COMPACTING = "compaction"
+"""The client's own agent that makes summaries."""
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _BITS = (1 << 48) - 1
 # The client takes the message with the greatest id for the last one, and the time in an id begins anew every 795 days
@@ -70,16 +72,15 @@ def session_info(session: Session, project: str, fit: Fit, now: int) -> Record:
 
 def exchanges(session: Session, session_id: str, fit: Fit, now: int) -> Iterator[Exchange]:
     """The messages of a lowered session with their parts, in the order of their times and ids. A call and its result
-    are one part; each answer has the id of the user's message before it."""
+    are one part; each answer has the id of the user's message before it. Behind earlier messages, a compaction."""
     numbers = count(1)
     parent = ""
     latest = 0
-    messages = session.messages
-    last = max((at for at, message in enumerate(messages) if message.role == "assistant"), default=-1)
-    for at, message in enumerate(messages):
+    last = max((at for at, message in enumerate(_told(session)) if message.role == "assistant"), default=-1)
+    for at, (message, following) in enumerate(pairwise(chain(_told(session), [None]))):
+        assert message is not None, "the end is no first of two"
         if message.role == "tool":
             continue
-        following = messages[at + 1] if at + 1 < len(messages) else None
         results = {result.call_id: result for result in following.results} if following and message.calls else {}
         latest = max(latest, _milliseconds(message.timestamp, now))
         message_id = _id("msg", now - _MINUTE, next(numbers))
@@ -94,13 +95,33 @@ def exchanges(session: Session, session_id: str, fit: Fit, now: int) -> Iterator
         yield info, [{"id": _id("prt", now - _MINUTE, next(numbers)), **held, **part} for part in parts]
 
 
+def _told(session: Session) -> Iterator[Message]:
+    """All messages in order. Behind the earlier ones what stands in for them, all of it at one time, by which the
+    reader knows it (``messages.last_cut``): the user's wish to compact, and the first text as the summary, which the
+    model gives; then the rest."""
+    yield from session.earlier or session.messages
+    if not session.earlier:
+        return
+    first, *_ = session.messages[0].parts
+    summary, rest = (first.text, 1) if isinstance(first, Text) else ("", 0)
+    yield Message(role="user", parts=(Compaction(summary=""),))
+    yield Message(role="assistant", parts=(Compaction(summary=summary),))
+    for at, message in enumerate(session.messages):
+        parts = message.parts if at else message.parts[rest:]
+        if parts:
+            yield replace(message, parts=parts, timestamp=None)
+
+
 def _answer(message: Message, parent: str, fit: Fit, created: int, *, is_last: bool) -> Record:
     """The rest of an answer's object. The tokens of the last one are what the client decides to compact by."""
     tokens = fit.tokens if is_last else 0
+    is_summary = any(isinstance(part, Compaction) for part in message.parts)
+    agent = _COMPACTING if is_summary else _AGENT
     return {
         "parentID": parent,
-        "mode": _AGENT,
-        "agent": _AGENT,
+        **({"summary": True} if is_summary else {}),
+        "mode": agent,
+        "agent": agent,
         "path": {"cwd": fit.folder, "root": fit.root},
         "cost": 0,
         "tokens": {"input": tokens, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}},
@@ -127,7 +148,11 @@ def _parts(message: Message, results: dict[str, ToolResult], at: int) -> Iterato
                 called = True  # what follows a call stays in its step, before the result
                 state = _state(part, results[part.id], at)
                 yield {"type": "tool", "tool": part.name, "callID": part.id, "state": state}
-            case Thinking() | ToolResult() | File() | Compaction() | Unknown():
+            case Compaction() if message.role == "user":
+                yield {"type": "compaction", "auto": False}
+            case Compaction():
+                yield from [{"type": "text", "text": part.summary}] if part.summary else []
+            case Thinking() | ToolResult() | File() | Unknown():
                 raise TypeError(f"a lowered session holds no {part.type} part here")
 
 
