@@ -22,7 +22,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "clients"), str(ROOT / "tests"),
 
 import harness
 from generate import generate
-from going_on import size, variables
+from going_on import framing, size, variables
 from kinds import Setup, agent_of, arguments, kind_of
 
 from session_migrator import Store, agents, migrate, tokens
@@ -113,7 +113,7 @@ def _sent(case: Case, done: Migration, where: dict[str, Any]) -> int:
     first, asked = (harness.main_requests(case.client, sent, prompt)[:1] for prompt in (None, PROMPT))
     if not asked or first != asked:
         raise SystemExit(f"{case}: the client sent something else first, as it does to compact")
-    return size(asked[0]["body"], case.model)
+    return size(asked[0]["body"], case.model) + framing(asked[0]["body"], case.model)
 
 
 def main() -> None:

@@ -228,17 +228,20 @@ _TOOLS = ("functionCall", "functionResponse")
 
 
 def size(body: dict[str, Any], model: str) -> int:
-    """The count of everything in a request: the upper end of its texts and images, and what surrounds each message of
-    the conversation at least."""
+    """The upper end of the count of all texts and images in a request."""
     tools = [json.dumps(tool, ensure_ascii=False, separators=(",", ":")) for tool in harness.offered_tools(body)]
     texts = [text for key in _HOLD_TEXT for text in _texts(body.get(key))]
     counter = tokens.counter(model)
     pictures = sum(counter.part(Image(data=data)).high for data in _images([body.get(key) for key in _HOLD_TEXT]))
+    return sum(counter.text(text).high for text in (*texts, *tools)) + pictures
+
+
+def framing(body: dict[str, Any], model: str) -> int:
+    """What surrounds the messages of the conversation in a request at least (tokens)."""
     told = [
         item for key in _MESSAGES for item in body.get(key) or () if item.get("role") not in ("system", "developer")
     ]
-    framing = counter.frame[0] * len(told)
-    return sum(counter.text(text).high for text in (*texts, *tools)) + pictures + framing
+    return tokens.counter(model).frame[0] * len(told)
 
 
 def _images(value: Any) -> Iterator[str]:
