@@ -154,9 +154,7 @@ def _rendered(plan: Plan, factor: float) -> Compressed:
             shown += _shown(plan, unit, factor, made, reasoning)
             at = unit.places.stop
     shown += _gap(plan, at, len(messages), made)
-    head = note(plan.session, plan.known, made.make(reasoning) if reasoning else None, plan.state_room, plan.counter)
-    head = replace(head, timestamp=messages[0].timestamp)
-    return made.compressed(replace(plan.session, messages=collect(chain([head], shown))))
+    return _headed(plan, shown, made.make(reasoning) if reasoning else None, plan.state_room, made)
 
 
 def _bare(plan: Plan, pins: int, budget: int) -> Compressed | None:
@@ -174,10 +172,15 @@ def _bare(plan: Plan, pins: int, budget: int) -> Compressed | None:
         room = int(len(text) * pins / 4 / (1 + plan.counter.text(text).high))
         shown.append(replace(messages[place], parts=(Text(text=cut(text, room, name)),)))
     shown += _gap(plan, at, len(messages), made)
-    head = note(plan.session, plan.known, None, 0, plan.counter)
-    head = replace(head, timestamp=messages[0].timestamp)
-    result = made.compressed(replace(plan.session, messages=collect(chain([head], shown))))
+    result = _headed(plan, shown, None, 0, made)
     return result if plan.counter.session(result.session).high <= budget else None
+
+
+def _headed(plan: Plan, shown: Sequence[Message], reasoning: str | None, room: int, made: _Marks) -> Compressed:
+    """The result: the note, with that room for the state of the work, and what is shown behind it."""
+    head = note(plan.session, plan.known, reasoning, room, plan.counter)
+    head = replace(head, timestamp=plan.session.messages[0].timestamp)
+    return made.compressed(replace(plan.session, messages=collect(chain([head], shown))))
 
 
 def _gap(plan: Plan, start: int, stop: int, made: _Marks) -> Iterator[Message]:
