@@ -29,13 +29,21 @@ def on_session(
     if result.elided:
         count = f"{len(result.elided):,} messages are left out or shortened"
         found.append(f"{count}; each mark in their place has an id: session-migrator recall ID gives it back")
+    results = [part for message in result.session.messages for part in message.results]
     most = target.longest_result
     if most is not None:
-        results = (part for message in result.session.messages for part in message.results)
         count = sum(is_longer(part, most) for part in results)
         sends = f"{spec.names[0]} sends its model {most:,} bytes of a tool's result"
         found += [f"{sends}, without the middle; {count} are longer"] if count else []
+    if spec.masking:
+        found += _masked(spec.names[0], *spec.masking, sum(counter.part(part).high for part in results))
     return found
+
+
+def _masked(name: str, least: int, kept: int, size: int) -> list[str]:
+    """A warning where the client puts most results into files: ``size`` is what they are in all (tokens)."""
+    where = f"in the place of the others, about {size - kept:,}, where it has put them"
+    return [f"{name} sends its model the latest {kept:,} tokens of tool results, and {where}"] if size > least else []
 
 
 def growing(session: Session, started: float) -> list[str]:

@@ -14,10 +14,11 @@ from going_on import PROMPT, carry, make_place
 from kinds import arguments, kind_of
 from places import FIXTURES
 
-from session_migrator import agents, from_messages, timestamps
+from session_migrator import Session, agents, from_messages, timestamps
 from session_migrator.agents.gemini.client import project_hash
 from session_migrator.errors import WriteError
 from session_migrator.lowering import USER_NOTE
+from session_migrator.model import Message, Text, ToolCall, ToolResult
 from session_migrator.target import inspect
 
 MODEL = harness.VERSIONS["gemini"]["model"]
@@ -40,6 +41,29 @@ def test_each_result_is_sent_once_however_often_a_session_is_resumed(case: str, 
         (request,) = harness.main_requests("gemini", run.requests)
         assert harness.conversation("gemini", request) == said
         said.append(("assistant", "text", answer, None))
+
+
+@pytest.mark.parametrize("words", [2_000, 8_000])
+@pytest.mark.client("gemini")
+def test_it_is_told_when_the_client_masks_older_results(words: int, tmp_path: Path) -> None:
+    place = make_place("gemini", tmp_path / "client")
+    calls = [ToolCall(id=f"c{number}", name="Read", arguments={"path": f"{number}.txt"}) for number in range(20)]
+    result = Text(text="word " * words)
+    turns = [
+        message
+        for call in calls
+        for message in (
+            Message(role="assistant", parts=(call,)),
+            Message(role="tool", parts=(ToolResult(call_id=call.id, parts=(result,)),)),
+        )
+    ]
+    asked, done = from_messages(PLAIN).messages[:2]
+    carried = carry(Session(id="s", agent="chat", messages=(asked, *turns, done)), place)
+    run = harness.run_client("gemini", [*RESUME, carried.session_id, PROMPT], script=[{"text": "Yes."}], **place.where)
+    (request,) = harness.main_requests("gemini", run.requests)
+    is_masked = "tool_output_masked" in json.dumps(request["body"])
+    assert is_masked == (words == 8_000)
+    assert is_masked == any("in the place of the others" in warning for warning in carried.done["warnings"])
 
 
 @pytest.mark.client("gemini", "gemini-older")

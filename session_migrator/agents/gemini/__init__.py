@@ -36,4 +36,5 @@ SPEC = AgentSpec(
     mcp_servers=client.mcp_servers,
     longest_result=lambda _: None,
     overhead="gemini",
+    masking=(80_000, 50_000),  # its defaults (0.61.0): once 30,000 could go, all but the latest 50,000
 )
