@@ -12,8 +12,10 @@ from __future__ import annotations
 import base64
 import json
 import random
+import struct
 import sys
 import uuid
+import zlib
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -25,6 +27,17 @@ COMPACTIONS = 10
 
 def words(random_: random.Random, count: int, vocabulary: list[str]) -> str:
     return " ".join(random_.choices(vocabulary, k=count))
+
+
+def noise(random_: random.Random) -> bytes:
+    """A picture (PNG) of 512 x 352 points in four shades of grey, which nothing makes smaller."""
+    header = struct.pack(">IIBBBBB", 512, 352, 2, 0, 0, 0, 0)
+    rows = b"".join(b"\0" + random_.randbytes(512 // 4) for _ in range(352))
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows, 0)), (b"IEND", b""))
+    framed = (
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
+    )
+    return b"\x89PNG\r\n\x1a\n" + b"".join(framed)
 
 
 class Story:
@@ -51,9 +64,7 @@ class Story:
             "sol",
         ]
         self.vocabulary = ["".join(self.random.choices(syllables, k=self.random.randint(1, 4))) for _ in range(4000)]
-        self.image = base64.b64encode(
-            b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\2\0\0\0\1\x80\x08\2\0\0\0" + self.random.randbytes(45_000)
-        )
+        self.image = base64.b64encode(noise(self.random))
 
     def text(self, characters: int) -> str:
         return words(self.random, max(1, characters // 7), self.vocabulary)
