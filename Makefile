@@ -11,6 +11,8 @@ MIGRATE = $(BIN)/session-migrator migrate $(EXAMPLE) --to claude-code \
 PYTHON312 ?= $(shell for p in python3.12 python3.13 $$HOME/.pyenv/versions/3.1[23]*/bin/python python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null && echo $$p && break; done)
 
+SIDE_BY_SIDE = --numprocesses auto --dist worksteal
+
 .PHONY: run test test-vocabularies check clients clients-install clean
 
 run: .venv/run
@@ -22,7 +24,7 @@ run: .venv/run
 	@SESSION_MIGRATOR_HOME=$(DEMO)/store $(MIGRATE) --budget 3000
 
 test: .venv/dev
-	$(BIN)/coverage run -m pytest
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) --cov
 
 test-vocabularies: .venv312/dev
 	.venv312/bin/python -m pytest tests/vocabularies tests/test_tokens.py
@@ -38,7 +40,7 @@ clients-install: .venv/dev
 
 clients: clients-install
 	SESSION_MIGRATOR_CLIENTS=required SESSION_MIGRATOR_CASES=all SESSION_MIGRATOR_RECORD=1 \
-		$(BIN)/python -m pytest tests/clients
+		$(BIN)/python -m pytest $(SIDE_BY_SIDE) tests/clients
 
 clean:
 	rm -rf .venv .venv312 .clients $(DEMO)

@@ -16,7 +16,6 @@ from kinds import VERSIONS
 
 pytest.register_assert_rewrite("going_on")
 _not_run: list[str] = []
-_clients: dict[str, list[str]] = {}
 _passed: dict[str, Counter[str]] = defaultdict(Counter)
 
 
@@ -27,23 +26,27 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     names = [name for marker in item.iter_markers("client") for name in marker.args]
-    _clients[item.nodeid] = names
     reason = next(filter(None, map(harness.available, names)), None)
     if reason is None:
+        item.user_properties += [("client", name) for name in names]
         return
-    _not_run.append(reason)
+    item.user_properties += [("not run", reason)]
     if os.environ.get("SESSION_MIGRATOR_CLIENTS") == "required":
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    if report.when == "call" and report.passed:
-        for client in _clients.get(report.nodeid, ()):
-            _passed[client][Path(report.nodeid.partition("::")[0]).stem] += 1
+    for name, value in report.user_properties:
+        if name == "not run" and report.when == "setup":
+            _not_run.append(str(value))
+        elif name == "client" and report.when == "call" and report.passed:
+            _passed[str(value)][Path(report.nodeid.partition("::")[0]).stem] += 1
 
 
-def pytest_sessionfinish(exitstatus: int) -> None:
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    if hasattr(session.config, "workerinput"):  # a part of a run, whose reports are gathered elsewhere
+        return
     ran = set(harness.CLIENTS) <= set(_passed)
     if exitstatus == 0 and ran and not _not_run and os.environ.get("SESSION_MIGRATOR_RECORD"):
         compatibility.OUTPUT.write_text(compatibility.document(VERSIONS, _passed), encoding="utf-8")
