@@ -6,7 +6,8 @@ request the stub recorded, everything but the conversation is counted: the tools
 the injected messages as text. Two things make it an upper bound for any project: the path is long, and the git status
 (Claude Code) and the list of files (Gemini CLI) are at the length where the client cuts them. Instruction files
 (AGENTS.md, CLAUDE.md) are not in it: there are none. The greatest figure of each kind of run goes to
-``session_migrator/data/overhead.json``; framing tokens between messages are not in it.
+``session_migrator/data/overhead.json``, with the number of texts beside the tools, each of which may be a message: what
+frames one differs by model and is added when it is counted.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -30,13 +31,6 @@ from session_migrator.tokens import bpe
 OUTPUT = Path(__file__).resolve().parents[1] / "session_migrator" / "data" / "overhead.json"
 UNLISTED = "a-model-the-client-does-not-know"
 Figures = dict[str, int]
-
-
-def added(client: str, body: dict[str, Any]) -> Iterator[str]:
-    """The texts of a request that are not its conversation."""
-    for tool in harness.offered_tools(body):
-        yield json.dumps(tool, ensure_ascii=False, separators=(",", ":"))
-    yield from kind_of(client).added(body)
 
 
 def modes_of(client: str) -> dict[str, tuple[Sequence[str], Sequence[str]]]:
@@ -60,15 +54,22 @@ def run(client: str, mode: str, model: str, turn: int, home: Path, project: Path
         args = [*args, *named, *kind.quiet]
         requests = harness.interact(client, args, [*typed, (answer, "")], script=script, **where)[1]
     bodies = [request["body"] for request in harness.main_requests(client, requests, prompt)]
-    texts = max(([*added(client, body)] for body in bodies), key=lambda texts: sum(map(len, texts)))
+    return max((figures(client, body) for body in bodies), key=lambda figures: figures["utf8_bytes"])
+
+
+def figures(client: str, body: dict[str, Any]) -> Figures:
+    """The sizes of what in a request is not its conversation."""
+    tools = [json.dumps(tool, ensure_ascii=False, separators=(",", ":")) for tool in harness.offered_tools(body)]
+    texts = [*kind_of(client).added(body)]
     return {
-        "utf8_bytes": sum(len(text.encode()) for text in texts),
-        "o200k": sum(bpe.count("o200k_base", text)[1] for text in texts),
+        "utf8_bytes": sum(len(text.encode()) for text in (*tools, *texts)),
+        "o200k": sum(bpe.count("o200k_base", text)[1] for text in (*tools, *texts)),
+        "texts": len(texts),
     }
 
 
-def greatest(figures: list[Figures]) -> Figures:
-    return {key: max(figure[key] for figure in figures) for key in ("utf8_bytes", "o200k")}
+def greatest(found: list[Figures]) -> Figures:
+    return {key: max(figures[key] for figures in found) for key in ("utf8_bytes", "o200k", "texts")}
 
 
 def measure(client: str, model: str) -> dict[str, Any]:

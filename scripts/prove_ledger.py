@@ -27,6 +27,7 @@ from kinds import Setup, agent_of, arguments, kind_of
 
 from session_migrator import Store, agents, migrate, tokens
 from session_migrator.migration import Migration
+from session_migrator.model import Message, Text
 
 MEGABYTES = (1, 20, 100)
 PROMPT = "Go on with the next step."
@@ -94,7 +95,8 @@ def prove(case: Case, source: Path, folder: Path) -> list[str]:
 def _forecast(done: Migration, model: str) -> int:
     assert done.decision
     ledger = {entry.name: entry.tokens for entry in done.decision.ledger}
-    return ledger["overhead"] + ledger["instructions"] + done.tokens_after + tokens.counter(model).text(PROMPT).high
+    prompt = Message(role="user", parts=(Text(text=PROMPT),))
+    return ledger["overhead"] + ledger["instructions"] + done.tokens_after + tokens.counter(model).message(prompt).high
 
 
 def _sent(case: Case, done: Migration, where: dict[str, Any]) -> int:

@@ -72,7 +72,8 @@ def inspect(
         window=seen,
         capabilities=replace(spec.capabilities, model=configured),
         trigger=spec.trigger(own, home, folder),
-        overhead=counter.measured(o200k=measured["o200k"], utf8_bytes=measured["utf8_bytes"]).high,
+        overhead=counter.measured(o200k=measured["o200k"], utf8_bytes=measured["utf8_bytes"]).high
+        + counter.frame[1] * measured["texts"],
         instructions=sum(counter.text(_text(path)).high for path in paths),
         limit=limit,
         longest_result=spec.longest_result(home),
