@@ -14,8 +14,15 @@ from stub_provider import Stub, serving
 from session_migrator import providers, web
 from session_migrator.agents import MEMORIES
 
-# How the variables begin that clients and their vendors' SDKs read.
-CLIENT_PREFIXES = (*(agent.upper().partition("-")[0] for agent in MEMORIES), "ANTHROPIC", "GOOGLE", "OPENAI", "XDG_")
+# How the variables begin that clients and their vendors' SDKs read, and those that name an LLM.
+CLIENT_PREFIXES = (
+    *(agent.upper().partition("-")[0] for agent in MEMORIES),
+    "ANTHROPIC",
+    "GOOGLE",
+    "OPENAI",
+    "XDG_",
+    "SESSION_MIGRATOR_LLM",
+)
 
 # What would let a provider be asked, or send what goes to the loopback address elsewhere.
 NETWORK_VARIABLES = {

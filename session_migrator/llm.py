@@ -1,0 +1,325 @@
+"""A large language model behind any ``/chat/completions``: which one, by the environment; and one way to ask it.
+
+The connection is the ``openai`` SDK's (extra ``llm``), which is loaded when the first question is put. It retries what
+may pass: a busy or broken service, in the time it names, and a connection that fails. An answer that cannot be used
+(empty, refused, cut off, repeating itself) is asked for again here.
+
+Defaults and error shapes are those of the vendors' references and of the SDK 3.57 (November 2026).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any, NoReturn
+from urllib.parse import urlsplit
+
+from .errors import FormatError, Unavailable, UsageError
+from .jsondata import Record, as_list, as_object, as_text, loads
+
+if TYPE_CHECKING:
+    import openai
+
+_OWN = "SESSION_MIGRATOR_LLM"
+_OPENAI = "https://api.openai.com/v1"
+# Whose key may be used where none of our own is set: the key, a base URL's variable, its default, the model.
+_VENDORS = (
+    ("DEEPSEEK_API_KEY", "DEEPSEEK_BASE_URL", "https://api.deepseek.com", "deepseek-flash"),
+    ("OPENAI_API_KEY", "OPENAI_BASE_URL", _OPENAI, "gpt-5.4-mini"),
+)
+
+_PATIENCE = 300.0  # seconds without a sign of an answer: a local model may take minutes to read a part
+_RETRIES = 2  # of a request that failed
+_ATTEMPTS = 3  # at an answer that can be used
+# The headers that others than OpenAI are sent: the SDK adds what it finds in the environment for OpenAI. By the last
+# one it tells that the answer is wanted as it is.
+_HEADERS = {
+    "host", "accept", "accept-encoding", "connection", "user-agent", "content-type", "content-length",
+    "x-stainless-raw-response",
+}  # fmt: skip
+_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where a model is asked: the address before ``/chat/completions``, the model's id there, the key, empty where a
+    local server needs none. Showing it does not show the key."""
+
+    base_url: str
+    model: str
+    key: str = field(default="", repr=False)
+
+    @property
+    def host(self) -> str:
+        """The host as it is shown, with the port where one is named, and nothing else of the address."""
+        parts = urlsplit(self.base_url)
+        return f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the address is of this machine or a private network."""
+        host = urlsplit(self.base_url).hostname or ""
+        try:
+            return ip_address(host).is_private
+        except ValueError:
+            return "." not in host or host.endswith((".localhost", ".local", ".internal"))
+
+    @property
+    def is_openai(self) -> bool:
+        """Whether OpenAI itself is asked."""
+        return self.base_url.startswith(_OPENAI)
+
+
+def configured(variables: Mapping[str, str] | None = None) -> Endpoint:
+    """The model that the environment names: ``SESSION_MIGRATOR_LLM_API_KEY`` with ``..._BASE_URL`` and ``..._MODEL``
+    (a local address needs no key); else by ``DEEPSEEK_API_KEY``, else by ``OPENAI_API_KEY``, where ``..._MODEL``
+    may name another of the vendor's. A key goes to its own vendor alone. Raises UsageError where none is set, or not
+    enough."""
+    given = os.environ if variables is None else variables
+
+    def value(name: str) -> str:
+        return given.get(name, "").strip()
+
+    key, address, model = (value(f"{_OWN}_{name}") for name in ("API_KEY", "BASE_URL", "MODEL"))
+    if key or address:
+        return _own(key, address, model)
+    for name, base, default, usual in _VENDORS:
+        if key := value(name):
+            return Endpoint(
+                key=_checked(key, name), base_url=_address(value(base) or default, base), model=model or usual
+            )
+    raise UsageError(
+        "no LLM is set up: there is no key in the environment",
+        f"set DEEPSEEK_API_KEY or OPENAI_API_KEY, or {_OWN}_BASE_URL and {_OWN}_MODEL for any other (with"
+        f" {_OWN}_API_KEY, unless it is local)",
+    )
+
+
+def _own(key: str, address: str, model: str) -> Endpoint:
+    if not address or not model:
+        missing = f"{_OWN}_{'MODEL' if address else 'BASE_URL'}"
+        raise UsageError(f"{missing} is not set", "set it; such as http://localhost:11434/v1 and qwen3:8b for Ollama")
+    found = Endpoint(base_url=_address(address, f"{_OWN}_BASE_URL"), model=model, key=_checked(key, f"{_OWN}_API_KEY"))
+    if not key and not found.is_local:
+        raise UsageError(f"no key for {found.host} is set", f"set {_OWN}_API_KEY")
+    return found
+
+
+def _address(address: str, variable: str) -> str:
+    try:
+        parts = urlsplit(address)
+        good = parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port > 0)
+    except ValueError:
+        good = False
+    if not good:
+        raise UsageError(f"{variable} holds no address", "set it to one, such as http://localhost:11434/v1")
+    return address.rstrip("/").removesuffix("/chat/completions")
+
+
+def _checked(key: str, variable: str) -> str:
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise UsageError(f"{variable} holds no key: keys have no spaces and nothing but ASCII", "copy the key again")
+    return key
+
+
+class Connection:
+    """A way to ask one model, from several threads at once. ``longest``: tokens that an answer may have, its
+    reasoning included. ``requests``, ``read`` and ``written`` say how many requests were answered and how many tokens
+    the model read and wrote in them, as far as it says so: the ones in vain are counted too."""
+
+    def __init__(self, endpoint: Endpoint, longest: int) -> None:
+        """Raises UsageError where the SDK is not installed. Nothing is sent."""
+        self.endpoint = endpoint
+        self.requests = self.read = self.written = 0
+        self._longest = {"max_completion_tokens" if endpoint.is_openai else "max_tokens": longest}
+        self._counting = threading.Lock()
+        self._client = _client(endpoint)
+
+    def close(self) -> None:
+        """End it; what is still being asked fails."""
+        self._client.close()
+
+    def ask(self, instructions: str, text: str, problem: Callable[[str], str | None]) -> str:
+        """What the model answers. ``problem`` says what is wrong with an answer, if anything is; such a one, and one
+        that is empty, refused, cut off or repeats itself, is asked for again, three times in all.
+
+        Raises Unavailable: no message of it holds the key, the text or anything the service said."""
+        messages = [{"role": "system", "content": instructions}, {"role": "user", "content": text}]
+        wrong = ""
+        for _ in range(_ATTEMPTS):
+            answer, wrong = self._answer(messages)
+            wrong = wrong or problem(answer)
+            if not wrong:
+                return answer
+        raise Unavailable(
+            f"{self.endpoint.model} at {self.endpoint.host} gave no answer of use: {wrong}",
+            f"try once more, or another model ({_OWN}_MODEL)",
+        )
+
+    def _answer(self, messages: list[dict[str, str]]) -> tuple[str, str]:
+        """An answer, and what is wrong with it."""
+        body = self._sent(messages)
+        choices = as_list(body.get("choices")) or []
+        choice = as_object(choices[0]) if choices else None
+        message = as_object(choice.get("message")) if choice else None
+        if choice is None or message is None:
+            raise self._failed("answered with something else than a completion", f"check {_OWN}_BASE_URL")
+        usage = as_object(body.get("usage")) or {}
+        with self._counting:
+            self.requests += 1
+            self.read += _number(usage.get("prompt_tokens"))
+            self.written += _number(usage.get("completion_tokens"))
+        text = _text(message.get("content"))
+        return text, _wrong(text, choice.get("finish_reason"), message.get("refusal"))
+
+    def _sent(self, messages: list[dict[str, str]]) -> Record:
+        """The document that a request is answered with."""
+        import openai
+
+        raw: Any = self._client.chat.completions.with_raw_response
+        options: dict[str, Any] = {"model": self.endpoint.model, "messages": messages, **self._longest}
+        try:
+            content = raw.create(**options).content
+        except openai.APIStatusError as error:
+            self._refused(error)
+        except openai.APITimeoutError:
+            failed = self._failed(f"did not answer within {_PATIENCE:g} seconds", "try again later, or a faster model")
+        except openai.OpenAIError as error:
+            why = getattr(error.__cause__, "__class__", type(error)).__name__
+            failed = self._failed(f"cannot be reached ({why})", f"check that it runs, the network, and {_OWN}_BASE_URL")
+        else:
+            try:
+                body = as_object(loads(content))
+            except FormatError:
+                body = None
+            if body is not None:
+                return body
+            failed = self._failed("did not answer with JSON", f"check {_OWN}_BASE_URL: it often ends in /v1")
+        raise failed  # outside of the handler: the SDK's error holds what the service said
+
+    def _refused(self, error: openai.APIStatusError) -> NoReturn:
+        """Raise what a status means."""
+        status, headers, said = error.status_code, error.response.headers, _what_it_says(error.body)
+        code, model = f"answered {status}", self.endpoint.model
+        if status in (401, 403):
+            failed = self._failed(f"{code}: it does not accept the key", "check the key in the environment")
+        elif status in (400, 404, 422) and _UNKNOWN_MODEL.search(said):
+            failed = self._failed(f"{code}: it has no model {model!r}", f"name one of its models in {_OWN}_MODEL")
+        elif status in (400, 413, 422) and _TOO_LONG.search(said):
+            remedy = "give the window that it really has in ~/.session-migrator/models.json"
+            failed = self._failed(f"{code}: the request is too long for {model!r}", remedy)
+        elif status == 404:
+            failed = self._failed(f"{code}: it has no /chat/completions there", f"check {_OWN}_BASE_URL")
+        elif status == 402 or (status == 429 and "insufficient_quota" in said):
+            failed = self._failed(f"{code}: the account has no credit", "top it up, or set another key")
+        elif status == 429:
+            seconds = _seconds(headers.get("retry-after"))
+            wait = f"in {seconds:,} seconds" if seconds else "in a while"
+            failed = self._failed(f"{code}: it is asked too often", f"again {wait}; finished parts are kept")
+        elif status >= 500:
+            failed = self._failed(f"{code}: it is out of order", "again in a while; finished parts are kept")
+        elif 300 <= status < 400:
+            failed = self._failed(f"{code}, and redirects are not followed", f"check {_OWN}_BASE_URL")
+        else:
+            failed = self._failed(f"{code}: it does not take the request", f"try another model ({_OWN}_MODEL)")
+        raise failed from None
+
+    def _failed(self, what: str, remedy: str) -> Unavailable:
+        return Unavailable(f"{self.endpoint.host} {what}", remedy)
+
+
+_UNKNOWN_MODEL = re.compile(
+    r"model_not_found|model[^.]{0,200}(?:not exist|not found|not a valid model|unknown|not supported)"
+    r"|(?:unknown|invalid|no such) model",
+    re.IGNORECASE | re.DOTALL,
+)
+_TOO_LONG = re.compile(
+    r"context_length_exceeded|context (?:length|size|window)|maximum context|too (?:long|large|many tokens)",
+    re.IGNORECASE,
+)
+
+
+def _client(endpoint: Endpoint) -> openai.OpenAI:
+    try:
+        import openai
+    except ImportError as error:
+        problem = "the package openai, which asks LLMs, is not installed"
+        raise UsageError(problem, 'pip install "session-migrator[llm]"') from error
+
+    def cleaned(request: Any) -> None:
+        for name in [name for name in request.headers if name.lower() not in _HEADERS]:
+            del request.headers[name]
+        if endpoint.key:
+            request.headers["Authorization"] = f"Bearer {endpoint.key}"
+
+    hooks = {} if endpoint.is_openai else {"request": [cleaned]}
+    # A local server is not behind the proxy of the environment; and where a redirect leads, key and text have no
+    # business.
+    http = openai.DefaultHttpxClient(follow_redirects=False, trust_env=not endpoint.is_local, event_hooks=hooks)
+    return openai.OpenAI(
+        api_key=endpoint.key or "none", base_url=endpoint.base_url, timeout=_PATIENCE, max_retries=_RETRIES,
+        http_client=http,
+    )  # fmt: skip
+
+
+def _what_it_says(body: object) -> str:
+    """The code and the message of an error, as one text to search in."""
+    error = as_object(body) or {}
+    error = as_object(error.get("error")) or error
+    return " ".join(str(error.get(name) or "") for name in ("code", "type", "message")) + str(body if not error else "")
+
+
+def _seconds(given: str | None) -> int | None:
+    """The seconds of a Retry-After, which may be a date."""
+    if given and re.fullmatch(r"[0-9]{1,9}(?:\.[0-9]+)?", given):
+        return round(float(given)) or 1
+    try:
+        until = parsedate_to_datetime(given or "")
+    except ValueError:
+        return None
+    from datetime import datetime
+
+    return max(1, round((until - datetime.now(until.tzinfo)).total_seconds()))
+
+
+def _number(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def _text(content: Any) -> str:
+    """The words of an answer without the reasoning that some servers leave in it: a text, or blocks of them."""
+    blocks = [as_object(block) or {} for block in as_list(content) or []]
+    joined = "".join(as_text(block.get("text")) or "" for block in blocks if block.get("type") == "text")
+    return _THOUGHT.sub("", as_text(content) or joined).strip()
+
+
+def _wrong(text: str, finish: Any, refusal: Any) -> str:
+    """What is wrong with an answer, whatever was asked; empty where nothing is."""
+    if refusal or finish == "content_filter":
+        return "it refuses"
+    if finish == "length":
+        return "it was cut off at its longest"
+    if finish not in ("stop", None):
+        return "it broke off"
+    if not text:
+        return "it is empty"
+    return "it repeats itself" if repeats(text) else ""
+
+
+def repeats(text: str) -> bool:
+    """Whether a text has run into a loop: the same words four times at its end, or a long line five times anywhere,
+    whatever the numbers in them."""
+    lines = [re.sub(r"\d+", "", line).strip() for line in text.splitlines()]
+    long = [line for line in lines if len(line) >= 20 and any(map(str.isalpha, line))]
+    if any(long.count(line) >= 5 for line in set(long)):
+        return True
+    end = " ".join(" ".join(lines).split())[-2_000:]
+    return any(
+        end.endswith(end[-period:] * 4) and any(map(str.isalpha, end[-period:]))
+        for period in range(6, len(end) // 4 + 1)
+    )

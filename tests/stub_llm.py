@@ -1,0 +1,141 @@
+"""A server on the loopback address that answers ``/chat/completions`` as the real ones do: keys and models are checked,
+answers have usage and, where told so, reasoning, and errors have the vendors' bodies."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass
+class Reply:
+    """What is answered: a completion (``text``, ``finish``, ``refusal``, ``reasoning``), or another ``body`` with a
+    ``status`` and ``headers``; after ``delay`` seconds."""
+
+    text: Any = ""
+    finish: str | None = "stop"
+    refusal: str | None = None
+    reasoning: str | None = None
+    usage: dict[str, int] | None = None
+    body: bytes | None = None
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    delay: float = 0
+
+
+Answer = str | Reply
+Answers = Callable[[dict[str, Any]], Answer]
+
+
+@dataclass
+class StubLLM:
+    """``answers``: what answers a request, given its body. ``seen``: the bodies, ``headers``: theirs, the names
+    in lower case. ``most``: how many requests were there at once. ``key`` empty: none is needed."""
+
+    url: str
+    model: str
+    key: str
+    answers: Answers = lambda _: Reply("## Goal\n\n- nothing (turn 1)")
+    seen: list[dict[str, Any]] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    now: int = 0
+    most: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    closing: threading.Event = field(default_factory=threading.Event)
+
+
+def refused(status: int, message: str, code: str | None = None, kind: str | None = None, **headers: str) -> Reply:
+    error = {"message": message, "type": kind, "param": None, "code": code}
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Reply(status=status, body=json.dumps({"error": error}).encode(), headers=named)
+
+
+def in_turn(*answers: Answer) -> Answers:
+    """One answer a request, the last for all that follow."""
+    left = list(answers)
+    return lambda _: left.pop(0) if len(left) > 1 else left[0]
+
+
+def _reply(stub: StubLLM, authorization: str, request: dict[str, Any]) -> Reply:
+    if stub.key and authorization != f"Bearer {stub.key}":
+        return refused(401, f"Incorrect API key provided: {authorization}.", "invalid_api_key", "invalid_request_error")
+    if request["model"] != stub.model:
+        return refused(404, f"The model `{request['model']}` does not exist", "model_not_found")
+    answer = stub.answers(request)
+    return Reply(answer) if isinstance(answer, str) else answer
+
+
+def _completion(model: str, reply: Reply, request: dict[str, Any]) -> dict[str, Any]:
+    message = {"role": "assistant", "content": reply.text, "refusal": reply.refusal}
+    if reply.reasoning:
+        message["reasoning_content"] = reply.reasoning
+    words = sum(len(each["content"].split()) for each in request["messages"])
+    usage = reply.usage or {"prompt_tokens": words, "completion_tokens": len(str(reply.text).split())}
+    return {
+        "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": model,
+        "choices": [{"index": 0, "message": message, "finish_reason": reply.finish}],
+        "usage": {**usage, "total_tokens": sum(usage.values())},
+    }  # fmt: skip
+
+
+@contextmanager
+def serving(model: str = "gpt-5.4-mini", key: str = "") -> Iterator[StubLLM]:
+    stub = StubLLM("", model, key)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+        def do_POST(self) -> None:
+            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if self.path != "/v1/chat/completions":
+                self._send(404, b"404 page not found", {"Content-Type": "text/plain"})
+                return
+            with stub.lock:
+                stub.seen.append(request)
+                stub.headers.append({name.lower(): value for name, value in self.headers.items()})
+                stub.now += 1
+                stub.most = max(stub.most, stub.now)
+            reply = _reply(stub, self.headers.get("Authorization", ""), request)
+            stub.closing.wait(reply.delay)
+            with stub.lock:
+                stub.now -= 1
+            body = reply.body
+            if body is None:
+                body = json.dumps(_completion(stub.model, reply, request)).encode()
+            self._send(reply.status, body, {"Content-Type": "application/json", **reply.headers})
+
+        def _send(self, status: int, body: bytes, headers: dict[str, str]) -> None:
+            try:
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+            except OSError:  # whoever asked has had enough
+                self.close_connection = True
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+        block_on_close = False
+        request_queue_size = 64
+
+        def handle_error(self, *_: Any) -> None:
+            pass
+
+    with Server(("127.0.0.1", 0), Handler) as server:
+        stub.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread.start()
+        yield stub
+        stub.closing.set()
+        server.shutdown()
+        thread.join()
