@@ -313,13 +313,11 @@ def _wrong(text: str, finish: Any, refusal: Any) -> str:
 
 def repeats(text: str) -> bool:
     """Whether a text has run into a loop: the same words four times at its end, or a long line five times anywhere,
-    whatever the numbers in them."""
-    lines = [re.sub(r"\d+", "", line).strip() for line in text.splitlines()]
+    whatever its number in a list."""
+    lines = [re.sub(r"^\s*(?:[-*+]|\d+[.)])\s+", "", line).strip() for line in text.splitlines()]
     long = [line for line in lines if len(line) >= 20 and any(map(str.isalpha, line))]
     if any(long.count(line) >= 5 for line in set(long)):
         return True
     end = " ".join(" ".join(lines).split())[-2_000:]
-    return any(
-        end.endswith(end[-period:] * 4) and any(map(str.isalpha, end[-period:]))
-        for period in range(6, len(end) // 4 + 1)
-    )
+    periods = (end[-length:] for length in range(6, len(end) // 4 + 1))
+    return any(end.endswith(period * 4) and any(map(str.isalpha, period)) for period in periods)

@@ -7,7 +7,7 @@ session says is quoted or code: it can open no heading, comment or import of the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -59,9 +59,11 @@ _ACTIVE = re.compile(r"`[^`\n]*`|<(?=!--)|(?<![\w`])@(?=[\w.~/])")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
     """A part of a memory: a quoted text, or the rows of a list, the most important first. ``rank`` tells which
-    section's rows are kept before others' where room is short."""
+    section's rows are kept before others' where room is short; ``name`` which section it is, whatever the language of
+    its heading, where it is one of ours."""
 
     heading: str
+    name: str = ""
     text: str = ""
     rows: Sequence[str] = ()
     rank: int = 0
@@ -129,41 +131,50 @@ def remember(session: Session, meta: Mapping[str, Any] | None = None) -> Memory:
     goal = next((turn.asked for turn in turns if turn.asked), "")
     last = turns[-1] if turns else _Turn(0, "", "", "")
     steps = [_step(turn, words) for turn in turns[:-1] if turn.answered]
+
+    def section(name: str, text: str = "", rows: Sequence[str] = (), rank: int = 0) -> Section:
+        return Section(name=name, heading=words[name], text=text, rows=rows, rank=rank)
+
     sections = (
-        Section(heading=words["goal"], text=goal),
-        Section(heading=words["request"], text=last.asked if last.asked != goal else ""),
-        Section(heading=words["summary"], text=_summary(session.messages)),
-        Section(heading=words["state"], text=last.answered),
-        Section(heading=words["steps"], rows=steps[::-1], rank=4),
-        Section(heading=words["files"], rows=list(_files(known, words)), rank=3),
-        Section(heading=words["commands"], rows=list(_commands(known, words)), rank=5),
-        Section(heading=words["errors"], rows=list(_errors(known, words)), rank=2),
-        Section(heading=words["next"], rows=list(_next(known, last)), rank=1),
-        Section(heading=words["source"], rows=list(_source(session, about, len(turns), words))),
+        section("goal", text=goal),
+        section("request", text=last.asked if last.asked != goal else ""),
+        section("summary", text=_summary(session.messages)),
+        section("state", text=last.answered),
+        section("steps", rows=steps[::-1], rank=4),
+        section("files", rows=list(_files(known, words)), rank=3),
+        section("commands", rows=list(_commands(known, words)), rank=5),
+        section("errors", rows=list(_errors(known, words)), rank=2),
+        section("next", rows=list(_next(known, last)), rank=1),
+        section("source", rows=list(_source(session, about, len(turns), words))),
     )
     title = one_line(str(about["title"] or goal or session.id), 80)
-    return Memory(title=_inert(title), language=spoken, sections=sections)
+    return Memory(title=inert(title), language=spoken, sections=sections)
 
 
-def render(memory: Memory, *, level: int = 1, most: int | None = None, note: str = "") -> str:
+def render(
+    memory: Memory, *, level: int = 1, most: int | None = None, note: str = "",
+    size: Callable[[str], int] | None = None, each: int = _ROWS,
+) -> str:  # fmt: skip
     """A memory as Markdown: its title as a heading of that level, a line of the caller's, the sections below. With
-    ``most``, it takes at most so many bytes of UTF-8: texts are cut, and the most important rows kept."""
+    ``most``, it takes at most so many bytes of UTF-8 (or of what ``size`` says): texts are cut, and the most important
+    rows kept. A section has at most so many rows (``each``)."""
+    size = size or _size
     if most is None:
-        kept = [replace(section, rows=section.rows[:_ROWS]) for section in memory.sections]
+        kept = [replace(section, rows=section.rows[:each]) for section in memory.sections]
         return _markdown(memory.title, note, kept, level, _QUOTED)
     share = most // _SHARE
     kept = [replace(section, rows=()) for section in memory.sections]
-    while (size := _size(_markdown(memory.title, note, kept, level, share))) > most and share:
+    while (taken := size(_markdown(memory.title, note, kept, level, share))) > most and share:
         share //= 2
     closed: set[int] = set()
-    for place, row in _in_turn(memory.sections):
+    for place, row in _in_turn(memory.sections, each):
         first = not kept[place].rows and not kept[place].text
-        cost = _size(f"{row}\n") + first * _size(f"\n{'#' * (level + 1)} {kept[place].heading}\n\n")
-        if place in closed or size + cost > most:
+        cost = size(f"{row}\n") + first * size(f"\n{'#' * (level + 1)} {kept[place].heading}\n\n")
+        if place in closed or taken + cost > most:
             closed.add(place)
             continue
         kept[place] = replace(kept[place], rows=(*kept[place].rows, row))
-        size += cost
+        taken += cost
     return _markdown(memory.title, note, kept, level, share)
 
 
@@ -172,12 +183,12 @@ def _size(text: str) -> int:
     return len(text.encode()) + text.count("\n")
 
 
-def _in_turn(sections: Sequence[Section]) -> Iterator[tuple[int, str]]:
+def _in_turn(sections: Sequence[Section], each: int) -> Iterator[tuple[int, str]]:
     """The rows of all sections with the place of their section: the first of each, then the second of each."""
     rows = (
         (turn, section.rank, place, row)
         for place, section in enumerate(sections)
-        for turn, row in enumerate(section.rows[:_ROWS])
+        for turn, row in enumerate(section.rows[:each])
     )
     return ((place, row) for _, _, place, row in sorted(rows))
 
@@ -263,7 +274,7 @@ def _quoted(text: str, most: int) -> str:
     """A text as a quotation of at most so many bytes, marks included."""
     room = most
     while True:
-        lines = _inert(_cut(visible(text), room)).splitlines()
+        lines = inert(_cut(visible(text), room)).splitlines()
         quoted = "\n".join(f"> {line}".rstrip() for line in lines)
         over = len(quoted.encode()) - most
         if over <= 0 or not room:
@@ -284,10 +295,10 @@ def _cut(text: str, most: int) -> str:
 
 def _prose(text: str, most: int) -> str:
     """The beginning of a text on one line."""
-    return _inert(headline(visible(text), most) or "")
+    return inert(headline(visible(text), most) or "")
 
 
-def _inert(text: str) -> str:
+def inert(text: str) -> str:
     """A text that does nothing where it is loaded as Markdown."""
     return _ACTIVE.sub(lambda found: {"<": "&lt;", "@": "\\@"}.get(found[0], found[0]), text)
 

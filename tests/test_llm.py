@@ -280,3 +280,4 @@ def test_a_list_or_a_table_is_no_loop() -> None:
     )
     assert not llm.repeats(table + "-" * 80)
     assert not llm.repeats("- done\n- done\n- done\n- done")
+    assert not llm.repeats("\n".join(f"- The row of harbour {n} is right now (turn {n})" for n in range(9)))
