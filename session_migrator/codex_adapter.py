@@ -1,4 +1,5 @@
-"""Codex sessions by id, for a memory: ``get_thread_meta``, ``extract_rollout``, ``to_memory_markdown``."""
+"""Codex sessions by id, for a memory: ``get_thread_meta``, ``extract_rollout``, ``to_memory_markdown``, and by an LLM
+``summarize_session``."""
 
 from __future__ import annotations
 
@@ -7,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from . import agents, sessions
+from .llm_summarizer import summarize_session
 from .memory import to_memory_markdown
 from .model import Session
 
-__all__ = ["extract_rollout", "get_thread_meta", "to_memory_markdown"]
+__all__ = ["extract_rollout", "get_thread_meta", "summarize_session", "to_memory_markdown"]
 
 
 def get_thread_meta(thread_id: str) -> dict[str, Any]:

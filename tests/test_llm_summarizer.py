@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from places import LONG
+from places import LONG, ROOT, environment
 from stub_llm import Reply, StubLLM, in_turn, refused, serving
 
 from session_migrator import from_messages, llm, llm_summarizer, read_session, tokens
@@ -303,3 +306,41 @@ def test_claims_are_quotations_code_paths_identifiers_and_numbers() -> None:
 )  # fmt: skip
 def test_a_claim_stands_or_does_not(claim: str, source: str, stands: bool) -> None:
     assert (not unfounded([claim], ["nothing", source])) is stands
+
+
+def demo(*arguments: str, isolated: bool = False, **variables: str) -> subprocess.CompletedProcess[str]:
+    script = str(ROOT / "examples" / "llm_summarize_demo.py")
+    command = [sys.executable, *(["-I", "-S"] if isolated else []), script, *arguments]
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env=environment(**variables),
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("isolated", [False, True])
+def test_the_demo_says_in_one_line_what_to_set(isolated: bool) -> None:
+    done = demo(isolated=isolated)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1
+    assert "DEEPSEEK_API_KEY or OPENAI_API_KEY" in done.stderr
+
+
+def test_the_demo_prints_the_summary_of_the_recorded_session(stub: StubLLM) -> None:
+    stub.answers = lambda _: "## Goal\n\n- The row of 東京 (turn 1)"
+    done = demo(PYTHONPATH=os.pathsep.join(sys.path))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "- The row of 東京 (turn 1)\n" in done.stdout
+    assert "tidetables/table.py" in done.stdout
+    assert len(done.stdout) <= 5_000
+
+
+def test_without_the_sdk_it_is_said_how_to_install_it(stub: StubLLM) -> None:
+    done = demo(isolated=True, SESSION_MIGRATOR_LLM_BASE_URL=stub.url, SESSION_MIGRATOR_LLM_MODEL=MODEL)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert 'pip install "session-migrator[llm]"' in done.stderr
+    assert not stub.seen
