@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
+from importlib.util import find_spec
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
@@ -125,6 +126,13 @@ def _checked(key: str, variable: str) -> str:
     if not key.isascii() or not key.isprintable() or " " in key:
         raise UsageError(f"{variable} holds no key: keys have no spaces and nothing but ASCII", "copy the key again")
     return key
+
+
+def check_installed() -> None:
+    """Raises UsageError where the SDK is not installed."""
+    if find_spec("openai") is None:
+        problem = "the package openai, which asks LLMs, is not installed"
+        raise UsageError(problem, 'pip install "session-migrator[llm]"')
 
 
 class Connection:
@@ -245,11 +253,8 @@ _TOO_LONG = re.compile(
 
 
 def _client(endpoint: Endpoint) -> openai.OpenAI:
-    try:
-        import openai
-    except ImportError as error:
-        problem = "the package openai, which asks LLMs, is not installed"
-        raise UsageError(problem, 'pip install "session-migrator[llm]"') from error
+    check_installed()
+    import openai
 
     def cleaned(request: Any) -> None:
         for name in [name for name in request.headers if name.lower() not in _HEADERS]:

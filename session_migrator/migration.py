@@ -110,6 +110,7 @@ def migrate(
         _check_native(to, form)
     if history not in get_args(History):
         raise UsageError(f"there is no history {history!r}", f"one of: {', '.join(get_args(History))}")
+    compressors.get(compressor)  # what it lacks is said before anything is sent
     started = time.time()
     if isinstance(ref, Session):
         reading = Reading(session=ref)

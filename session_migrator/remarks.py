@@ -29,6 +29,7 @@ def on_session(
     if result.elided:
         count = f"{len(result.elided):,} messages are left out or shortened"
         found.append(f"{count}; each mark in their place has an id: session-migrator recall ID gives it back")
+    found += result.notes
     results = [part for message in result.session.messages for part in message.results]
     most = target.longest_result
     if most is not None:

@@ -26,11 +26,12 @@ class Elision(Value):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compressed(Value):
     """A session within its budget, the messages that are no longer in it as they were, in order, and what of them the
-    marks in the session stand for."""
+    marks in the session stand for; ``notes``: what is to be told of the compression."""
 
     session: Session
     elided: Sequence[Message] = ()
     elisions: tuple[Elision, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class Compressor(Protocol):
@@ -41,5 +42,5 @@ class Compressor(Protocol):
     """
 
     def compress(self, session: Session, budget: int, counter: Counter) -> Compressed:
-        """Compress, without touching disk or network."""
+        """Compress, without touching the session's files."""
         ...
