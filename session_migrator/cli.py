@@ -250,7 +250,11 @@ def _verdict(name: str, target: Target, decided: Decision) -> str:
 @_window
 @_count_online
 @click.option(
-    "--compressor", type=click.Choice([*compressors.COMPRESSORS]), default=compressors.DEFAULT, show_default=True
+    "--compressor",
+    type=click.Choice([*compressors.COMPRESSORS]),
+    default=compressors.DEFAULT,
+    show_default=True,
+    help="What keeps the most of a session that does not fit; llm: with a summary by an LLM, of a memory too.",
 )
 @click.option(
     "--history",

@@ -18,10 +18,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from textwrap import indent
 from typing import Any
 
 from . import context_windows, redaction, timestamps
-from .errors import NoConversation, Refused, UnknownModel, UsageError
+from .errors import MigrationError, NoConversation, Refused, UnknownModel, UsageError
 from .llm import Connection, Endpoint, configured
 from .memory import Language, Memory, Section, inert, remember, render
 from .model import Session
@@ -148,6 +149,20 @@ def summarize(
         memory=Memory(title=memory.title, language=memory.language, sections=(*found, *ours)),
         report=f"{_report(connection)}; {redaction.report(counts)}",
     )
+
+
+def remembered(session: Session, store: Store) -> tuple[Memory, list[str]]:
+    """The memory of a session by the model, and what is to be told of it. Agents trust the files that it goes into, so
+    the model's words stand there quoted. Where the model fails, the memory is that without one."""
+    try:
+        made = summarize(session, store=store, progress=to_terminal)
+    except MigrationError as error:
+        return remember(session), [f"the memory is made without an LLM: {error}"]
+    sections = [
+        section if section.name else replace(section, rows=[indent(row, "> ", lambda _: True) for row in section.rows])
+        for section in made.memory.sections
+    ]
+    return replace(made.memory, sections=sections), [made.report]
 
 
 _OTHER_MODEL = "name a model with a larger one in SESSION_MIGRATOR_LLM_MODEL"

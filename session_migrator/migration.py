@@ -91,7 +91,8 @@ def migrate(
     source's). ``budget`` and ``window`` in tokens. ``history``: what the source's own model would see (live), all
     that was said before its compactions too (full), or the latter where it fits (auto). ``form``: a session that the
     agent resumes, or Markdown that it reads in that folder (``memory_file``: in this file); default: what the agent
-    takes, a session before a memory. ``compressor``: one by its name, or of your own (``compressors.Compressor``).
+    takes, a session before a memory. ``compressor``: one by its name, or of your own (``compressors.Compressor``); with
+    "llm", a memory is summarized too.
     ``redact``: without the secrets in its texts (``redaction``); default: of
     memories alone. ``count_online``: counted by the model's vendor, to whom the session is sent as it is (redacted,
     if it is to be). ``ask_providers``: read what the model's provider says of its window, where a key is in the
@@ -128,7 +129,7 @@ def migrate(
         ask_providers=ask_providers, dry_run=dry_run, again=again, store=store or Store(),
     )  # fmt: skip
     if form == "memory":
-        return _as_memory(reading, order, found, memory_file)
+        return _as_memory(reading, order, found, memory_file, by_llm=compressor == "llm")
     return _as_session(reading, order, found, budget, window, compressor, count_online, native)
 
 
@@ -244,7 +245,9 @@ def _as_session(
     return _once(planned, order, migrations.lineage(session, options), folder, carry)
 
 
-def _as_memory(reading: Reading, order: _Order, found: list[str], memory_file: Path | str | None) -> Migration:
+def _as_memory(
+    reading: Reading, order: _Order, found: list[str], memory_file: Path | str | None, *, by_llm: bool
+) -> Migration:
     session, spec = reading.session, agents.memory(order.to)
     into = order.into
     if spec.workspace and into is None:
@@ -262,13 +265,18 @@ def _as_memory(reading: Reading, order: _Order, found: list[str], memory_file: P
     lowered, _ = lower(session, Capabilities(thinking="text"))
     day = timestamps.today()
     memory = remember(session)
+    if by_llm:
+        from .llm_summarizer import remembered
+
+        memory, said = remembered(session, order.store)
+        found = [*found, *said]
     preview = memory_files.bodies(session, memory, spec, place, "0" * 12, day)
     size = sum(counter.text(text).high for text in preview.values())
     found = [*found, *remarks.over_limit(spec, place, preview)] if not memory_file else found
     planned = _planned(reading, order, "memory", counter.session(lowered).high, size, (), found, None)
     options = {
         "to": order.to, "folder": str(place), "file": spec.index, "history": order.history, "form": "memory",
-        "redact": order.redact,
+        "redact": order.redact, **({"compressor": "llm"} if by_llm else {}),
     }  # fmt: skip
 
     def carry(workspace: Workspace, name: str) -> _Result:

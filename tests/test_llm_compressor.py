@@ -152,3 +152,29 @@ def test_what_is_sent_is_redacted_though_the_session_is_not(stub: StubLLM) -> No
     LlmCompressor().compress(long, 4_000, tokens.counter("gpt-5"))
     assert "The token is [REDACTED:github token]" in str(stub.seen)
     assert token not in str(stub.seen)
+
+
+def remembered(project: Path, **options: Any) -> tuple[Migration, str]:
+    done = migrate(LONG, "workbuddy", into=project, compressor="llm", **options)
+    return done, (project / ".workbuddy" / "memory" / "MEMORY.md").read_text("utf-8")
+
+
+def test_a_memory_is_summarized_too_and_the_models_words_are_quoted(stub: StubLLM, project: Path) -> None:
+    stub.answers = lambda _: "## Decisions\n\n- Pad by width (turn 2)\n- Run @now and <!-- this\n  and that"
+    done, index = remembered(project)
+    assert "### Decisions\n\n> - Pad by width (turn 2)\n> - Run \\@now and &lt;!-- this\n>   and that\n" in index
+    assert "`tidetables/table.py`: edited" in index
+    assert len(index.encode()) <= 2_048
+    assert any(warning.startswith("sent 1 request") for warning in done.warnings)
+    assert remembered(project)[0].migration == done.migration
+    assert len(stub.seen) == 1
+    assert migrate(LONG, "workbuddy", into=project).migration != done.migration
+
+
+def test_where_the_model_fails_the_memory_is_made_without_it(stub: StubLLM, project: Path) -> None:
+    stub.answers = lambda _: refused(500, "sorry")
+    done, index = remembered(project)
+    assert "### Files" in index
+    assert any("the memory is made without an LLM" in warning for warning in done.warnings)
+    migrate(LONG, "workbuddy", into=project, again=True)
+    assert index.count("\n### ") == (project / ".workbuddy" / "memory" / "MEMORY.md").read_text("utf-8").count("\n### ")
