@@ -152,15 +152,19 @@ class Connection:
         """End it; what is still being asked fails."""
         self._client.close()
 
-    def ask(self, instructions: str, text: str, problem: Callable[[str], str | None]) -> str:
+    def ask(self, instructions: str, text: str, problem: Callable[[str], str | None], least: int = 0) -> str:
         """What the model answers. ``problem`` says what is wrong with an answer, if anything is; such a one, and one
-        that is empty, refused, cut off or repeats itself, is asked for again, three times in all.
+        that is empty, refused, cut off or repeats itself, is asked for again, three times in all. ``least``: tokens
+        that the model must have read, since some servers cut a text in silence.
 
         Raises Unavailable: no message of it holds the key, the text or anything the service said."""
         messages = [{"role": "system", "content": instructions}, {"role": "user", "content": text}]
         wrong = ""
-        for _ in range(_ATTEMPTS):
-            answer, wrong = self._answer(messages)
+        for attempt in range(_ATTEMPTS):
+            answer, wrong, read = self._answer(messages)
+            if not attempt and 0 < read < least:  # what is sent again may be counted less, where a server remembers it
+                what = f"read {read:,} tokens of at least {least:,}: the window there is smaller than known"
+                raise self._failed(what, "enlarge it (Ollama: OLLAMA_CONTEXT_LENGTH), or " + _REAL_WINDOW)
             wrong = wrong or problem(answer)
             if not wrong:
                 return answer
@@ -169,8 +173,8 @@ class Connection:
             f"try once more, or another model ({_OWN}_MODEL)",
         )
 
-    def _answer(self, messages: list[dict[str, str]]) -> tuple[str, str]:
-        """An answer, and what is wrong with it."""
+    def _answer(self, messages: list[dict[str, str]]) -> tuple[str, str, int]:
+        """An answer, what is wrong with it, and the tokens that were read for it, 0 where that is not said."""
         body = self._sent(messages)
         choices = as_list(body.get("choices")) or []
         choice = as_object(choices[0]) if choices else None
@@ -178,12 +182,13 @@ class Connection:
         if choice is None or message is None:
             raise self._failed("answered with something else than a completion", f"check {_OWN}_BASE_URL")
         usage = as_object(body.get("usage")) or {}
+        read = _number(usage.get("prompt_tokens"))
         with self._counting:
             self.requests += 1
-            self.read += _number(usage.get("prompt_tokens"))
+            self.read += read
             self.written += _number(usage.get("completion_tokens"))
         text = _text(message.get("content"))
-        return text, _wrong(text, choice.get("finish_reason"), message.get("refusal"))
+        return text, _wrong(text, choice.get("finish_reason"), message.get("refusal")), read
 
     def _sent(self, messages: list[dict[str, str]]) -> Record:
         """The document that a request is answered with."""
@@ -219,8 +224,7 @@ class Connection:
         elif status in (400, 404, 422) and _UNKNOWN_MODEL.search(said):
             failed = self._failed(f"{code}: it has no model {model!r}", f"name one of its models in {_OWN}_MODEL")
         elif status in (400, 413, 422) and _TOO_LONG.search(said):
-            remedy = "give the window that it really has in ~/.session-migrator/models.json"
-            failed = self._failed(f"{code}: the request is too long for {model!r}", remedy)
+            failed = self._failed(f"{code}: the request is too long for {model!r}", _REAL_WINDOW)
         elif status == 404:
             failed = self._failed(f"{code}: it has no /chat/completions there", f"check {_OWN}_BASE_URL")
         elif status == 402 or (status == 429 and "insufficient_quota" in said):
@@ -241,6 +245,7 @@ class Connection:
         return Unavailable(f"{self.endpoint.host} {what}", remedy)
 
 
+_REAL_WINDOW = "give the window that it really has in ~/.session-migrator/models.json"
 _UNKNOWN_MODEL = re.compile(
     r"model_not_found|model[^.]{0,200}(?:not exist|not found|not a valid model|unknown|not supported)"
     r"|(?:unknown|invalid|no such) model",
@@ -305,15 +310,19 @@ def _text(content: Any) -> str:
 
 def _wrong(text: str, finish: Any, refusal: Any) -> str:
     """What is wrong with an answer, whatever was asked; empty where nothing is."""
-    if refusal or finish == "content_filter":
+    if refusal:
         return "it refuses"
-    if finish == "length":
-        return "it was cut off at its longest"
-    if finish not in ("stop", None):
-        return "it broke off"
+    if finish in _UNFINISHED:
+        return _UNFINISHED[finish]
     if not text:
         return "it is empty"
     return "it repeats itself" if repeats(text) else ""
+
+
+_UNFINISHED = {
+    "content_filter": "it refuses", "length": "it was cut off at its longest", "error": "it broke off",
+    "abort": "it broke off", "insufficient_system_resource": "it broke off",
+}  # fmt: skip
 
 
 def repeats(text: str) -> bool:

@@ -9,7 +9,7 @@ from itertools import chain
 from . import llm
 from .compressors import Compressed, LadderCompressor
 from .errors import MigrationError
-from .llm_summarizer import LEAST, Progress, Summary, summarize, to_terminal
+from .llm_summarizer import LEAST, Progress, Summary, quoted, summarize, to_terminal
 from .memory import Memory, render
 from .model import Session, Text
 from .sequences import collect
@@ -57,7 +57,7 @@ class LlmCompressor:
     def _noted(self, result: Compressed, made: Summary, room: int, counter: Counter) -> Compressed:
         """The result with the summary below its note, within the room (tokens)."""
         title = f"What was left out, summarized by {self._endpoint.model}, which may err; the ids lead to the originals"
-        sections = [section for section in made.memory.sections if not section.name]
+        sections = quoted(section for section in made.memory.sections if not section.name)
         memory = Memory(title=title, language=made.memory.language, sections=sections)
         text = render(memory, level=2, most=room, size=lambda text: counter.text(text).high, each=room)
         note, *_ = result.session.messages[:1]

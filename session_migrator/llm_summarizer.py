@@ -39,6 +39,7 @@ LEAST = 500
 # answer with its reasoning; of the least part.
 _PART, _REPLY, _LEAST_PART = 60_000, 16_384, 1_000
 _AT_ONCE = 4  # requests
+_READ = 0.8  # of the least that a part can count, what the model must have read of it
 _KEPT, _KEPT_DAYS = "summaries", 7
 # The share of the characters that is the model's; the rest is for files and source.
 _SHARE = 0.75
@@ -83,6 +84,8 @@ _OF_NOTES = (
 _TAG = re.compile(r"<(?=/?\s*transcript|\|)", re.IGNORECASE)
 _HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*")
 _ROW = re.compile(r"(?:[-*+]|\d+[.)])\s")
+_LONG_ROW = 400
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 _FENCED = re.compile(r"\A```\w*\n(.*)\n```\s*\Z", re.DOTALL)
 
 Progress = Callable[[str], None]
@@ -132,7 +135,7 @@ def summarize(
     connection = Connection(endpoint, reply)
     try:
         workspace = store.workspace(session.cwd or Path.cwd())
-        run = _Run(connection, workspace, memory.language, most, progress or (lambda _: None))
+        run = _Run(connection, counter, workspace, memory.language, most, progress or (lambda _: None))
         notes = run.answers(_OF_PARTS, texts)
         while len(notes) > 1:
             groups = list(parts(notes, counter, room))
@@ -152,17 +155,22 @@ def summarize(
 
 
 def remembered(session: Session, store: Store) -> tuple[Memory, list[str]]:
-    """The memory of a session by the model, and what is to be told of it. Agents trust the files that it goes into, so
-    the model's words stand there quoted. Where the model fails, the memory is that without one."""
+    """The memory of a session by the model, its words quoted, and what is to be told of it. Where the model fails, the
+    memory is that without one."""
     try:
         made = summarize(session, store=store, progress=to_terminal)
     except MigrationError as error:
         return remember(session), [f"the memory is made without an LLM: {error}"]
-    sections = [
+    return replace(made.memory, sections=quoted(made.memory.sections)), [made.report]
+
+
+def quoted(sections: Iterable[Section]) -> list[Section]:
+    """The sections with the model's words as quotations: what it was shown may speak through it, and agents trust what
+    is not quoted."""
+    return [
         section if section.name else replace(section, rows=[indent(row, "> ", lambda _: True) for row in section.rows])
-        for section in made.memory.sections
+        for section in sections
     ]
-    return replace(made.memory, sections=sections), [made.report]
 
 
 _OTHER_MODEL = "name a model with a larger one in SESSION_MIGRATOR_LLM_MODEL"
@@ -197,9 +205,10 @@ class _Run:
     """The requests of one summary: put several at a time, and what was answered before is not asked again."""
 
     def __init__(
-        self, connection: Connection, workspace: Workspace, language: Language, most: int, progress: Progress
-    ) -> None:
-        self._connection, self._workspace, self._progress = connection, workspace, progress
+        self, connection: Connection, counter: Counter, workspace: Workspace, language: Language, most: int,
+        progress: Progress,
+    ) -> None:  # fmt: skip
+        self._connection, self._counter, self._workspace, self._progress = connection, counter, workspace, progress
         self._language: Language = language
         self._most = most
         oldest = timestamps.render(datetime.now(UTC) - timedelta(days=_KEPT_DAYS))
@@ -216,11 +225,15 @@ class _Run:
         known = set(self._workspace.keys(_KEPT))
         answers = {at: str(self._workspace.get(_KEPT, key)["text"]) for at, key in enumerate(keys) if key in known}
         left = [at for at in range(len(texts)) if at not in answers]
-        for at, answer in _side_by_side(left, lambda at: self._connection.ask(task, _quoted(texts[at]), _problem)):
+        for at, answer in _side_by_side(left, lambda at: self._answer(task, texts[at])):
             self._workspace.put(_KEPT, keys[at], {"text": answer, "created_at": timestamps.now()})
             answers[at] = answer
             self._progress(f"summary: {len(answers)} of {len(texts)} parts")
         return [self._trimmed(answers[at]) for at in range(len(texts))]
+
+    def _answer(self, task: str, text: str) -> str:
+        read = int(self._counter.text(text).low * _READ)
+        return self._connection.ask(task, _quoted(text), _problem, least=read)
 
     def _key(self, task: str, text: str) -> str:
         about = "\0".join((self._connection.endpoint.base_url, self._connection.endpoint.model, task, text))
@@ -302,7 +315,18 @@ def _sections(markdown: str) -> list[Section]:
         begins = bool(heading) or not line.strip()
     if fence:
         found[-1][1][-1] += "\n```"
-    return [Section(heading=heading, rows=rows, rank=rank) for rank, (heading, rows) in enumerate(found) if rows]
+    return [
+        Section(heading=heading, rows=[piece for row in rows for piece in _pieces(row)], rank=rank)
+        for rank, (heading, rows) in enumerate(found)
+        if rows
+    ]
+
+
+def _pieces(row: str) -> list[str]:
+    """A row; a long paragraph as its sentences, so that some of them can be kept."""
+    if len(row) <= _LONG_ROW or _ROW.match(row) or "```" in row:
+        return [row]
+    return [sentence for sentence in _SENTENCE_END.split(row) if sentence.strip()]
 
 
 def _checked(sections: Iterable[Section], source: Iterable[str], missing: str) -> list[Section]:

@@ -11,6 +11,10 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from session_migrator.tokens import counter
+
+COUNTER = counter("gpt-5.4-mini")
+
 
 @dataclass
 class Reply:
@@ -74,8 +78,8 @@ def _completion(model: str, reply: Reply, request: dict[str, Any]) -> dict[str, 
     message = {"role": "assistant", "content": reply.text, "refusal": reply.refusal}
     if reply.reasoning:
         message["reasoning_content"] = reply.reasoning
-    words = sum(len(each["content"].split()) for each in request["messages"])
-    usage = reply.usage or {"prompt_tokens": words, "completion_tokens": len(str(reply.text).split())}
+    read = sum(COUNTER.text(each["content"]).high for each in request["messages"])
+    usage = reply.usage or {"prompt_tokens": read, "completion_tokens": COUNTER.text(str(reply.text)).high}
     return {
         "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": model,
         "choices": [{"index": 0, "message": message, "finish_reason": reply.finish}],

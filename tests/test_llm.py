@@ -241,6 +241,24 @@ def test_a_request_over_the_window_says_what_to_do(stub: StubLLM) -> None:
     assert "models.json" in failure(stub).remedy
 
 
+def test_a_server_that_cuts_what_it_is_sent_is_found_out(stub: StubLLM) -> None:
+    stub.answers = lambda _: Reply("## Goal", usage={"prompt_tokens": 4_096, "completion_tokens": 4})
+    connection = Connection(Endpoint(base_url=stub.url, model="gpt-5.4-mini", key=KEY), 1_000)
+    assert connection.ask("", SECRET, lambda _: None, least=4_000) == "## Goal"
+    with pytest.raises(Unavailable, match="read 4,096 tokens of at least 20,000") as raised:
+        connection.ask("", SECRET, lambda _: None, least=20_000)
+    assert "OLLAMA_CONTEXT_LENGTH" in raised.value.remedy
+    stub.answers = lambda _: Reply("## Goal", usage={"prompt_tokens": 0, "completion_tokens": 0})
+    assert connection.ask("", SECRET, lambda _: None, least=20_000) == "## Goal"
+    connection.close()
+
+
+def test_blank_lines_that_keep_a_connection_open_do_no_harm(stub: StubLLM) -> None:
+    choice = {"message": {"role": "assistant", "content": "## Goal"}, "finish_reason": "stop"}
+    stub.answers = lambda _: Reply(body=b"\n\n\n" + json.dumps({"choices": [choice]}).encode())
+    assert ask(stub) == "## Goal"
+
+
 LOOPS = [
     "## Goal\n\n" + "and then it ran the tests again, " * 20,
     "## Goal\n\n" + "\n".join(f"{n}. The user asked for the parser to be fixed." for n in range(9)) + "\n\nDone.",

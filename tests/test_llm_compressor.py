@@ -56,7 +56,7 @@ def test_the_note_tells_what_was_left_out_with_ids_that_lead_to_it(
     stub: StubLLM, project: Path, tmp_path: Path
 ) -> None:
     done, note = carried(project, tmp_path)
-    ids = re.findall(r"- What was said there is kept under this id \(recall ([0-9a-f]{10})\)", note)
+    ids = re.findall(r"> - What was said there is kept under this id \(recall ([0-9a-f]{10})\)", note)
     assert len(ids) > 3
     assert all(recall(name) for name in ids)
     assert "What was left out, summarized by gpt-5.4-mini, which may err" in note
@@ -119,9 +119,9 @@ def test_a_summary_that_is_too_long_is_cut_between_rows(stub: StubLLM, project: 
     rows = [f"- Sentence number {number} is here and it ends there." for number in range(400)]
     stub.answers = lambda _: "## Decisions\n\n" + "\n".join(rows)
     done, note = carried(project, tmp_path)
-    shown = [line for line in note.splitlines() if line.startswith("- Sentence")]
+    shown = [line for line in note.splitlines() if line.startswith("> - Sentence")]
     assert 3 < len(shown) < 100
-    assert all(line.partition(" [")[0] in rows for line in shown)
+    assert all(line[2:].partition(" [")[0] in rows for line in shown)
     assert done.tokens_after <= 6_000
 
 

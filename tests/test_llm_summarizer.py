@@ -250,6 +250,21 @@ def test_an_answer_without_the_form_is_asked_for_again(stub: StubLLM, answer: st
     assert len(stub.seen) == 2
 
 
+def test_of_a_long_paragraph_whole_sentences_are_kept(stub: StubLLM) -> None:
+    sentences = [f"Step {'x' * number} of the work was done as it should be." for number in range(1, 90)]
+    stub.answers = lambda _: "## Decisions\n\n" + " ".join(sentences)
+    text = summarize_session(session(), target_chars=2_000)
+    shown = [line for line in text.splitlines() if line.startswith("Step")]
+    assert len(shown) > 10
+    assert set(shown) <= set(sentences)
+
+
+def test_a_server_that_cuts_the_conversation_is_found_out(stub: StubLLM) -> None:
+    stub.answers = lambda _: Reply("## Goal\n\n- kept", usage={"prompt_tokens": 1_000, "completion_tokens": 4})
+    with pytest.raises(Unavailable, match="smaller than known"):
+        summarize_session(session(20, 100))
+
+
 def test_a_failure_is_raised(stub: StubLLM) -> None:
     stub.answers = lambda _: "No."
     with pytest.raises(Unavailable, match="not the form"):
