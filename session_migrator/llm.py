@@ -27,11 +27,10 @@ if TYPE_CHECKING:
     import openai
 
 _OWN = "SESSION_MIGRATOR_LLM"
-_OPENAI = "https://api.openai.com/v1"
 # Whose key may be used where none of our own is set: the key, a base URL's variable, its default, the model.
 _VENDORS = (
     ("DEEPSEEK_API_KEY", "DEEPSEEK_BASE_URL", "https://api.deepseek.com", "deepseek-flash"),
-    ("OPENAI_API_KEY", "OPENAI_BASE_URL", _OPENAI, "gpt-5.4-mini"),
+    ("OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1", "gpt-5.4-mini"),
 )
 
 _PATIENCE = 300.0  # seconds without a sign of an answer: a local model may take minutes to read a part
@@ -72,8 +71,14 @@ class Endpoint:
 
     @property
     def is_openai(self) -> bool:
-        """Whether OpenAI itself is asked."""
-        return self.base_url.startswith(_OPENAI)
+        """Whether OpenAI itself is asked, in whatever region."""
+        return (urlsplit(self.base_url).hostname or "").endswith("api.openai.com")
+
+    @property
+    def limit(self) -> str:
+        """What the limit of an answer is called there: OpenAI's models do not take the name that all others know."""
+        host = urlsplit(self.base_url).hostname or ""
+        return "max_completion_tokens" if self.is_openai or host.endswith(".openai.azure.com") else "max_tokens"
 
 
 def configured(variables: Mapping[str, str] | None = None) -> Endpoint:
@@ -144,7 +149,7 @@ class Connection:
         """Raises UsageError where the SDK is not installed. Nothing is sent."""
         self.endpoint = endpoint
         self.requests = self.read = self.written = 0
-        self._longest = {"max_completion_tokens" if endpoint.is_openai else "max_tokens": longest}
+        self._longest = {endpoint.limit: longest}
         self._counting = threading.Lock()
         self._client = _client(endpoint)
 

@@ -107,6 +107,20 @@ def test_an_endpoint_does_not_show_its_key() -> None:
     assert KEY not in repr(configured({"OPENAI_API_KEY": KEY}))
 
 
+@pytest.mark.parametrize(
+    ("address", "is_openai", "limit"),
+    [
+        ("https://api.openai.com/v1", True, "max_completion_tokens"),
+        ("https://eu.api.openai.com/v1", True, "max_completion_tokens"),
+        ("https://mine.openai.azure.com/openai/v1", False, "max_completion_tokens"),
+        ("https://api.deepseek.com", False, "max_tokens"), ("http://localhost:1/api.openai.com", False, "max_tokens"),
+    ],
+)  # fmt: skip
+def test_the_limit_has_the_name_that_is_known_there(address: str, is_openai: bool, limit: str) -> None:
+    endpoint = Endpoint(base_url=address, model="m")
+    assert (endpoint.is_openai, endpoint.limit) == (is_openai, limit)
+
+
 def test_an_answer_comes_back_with_what_it_took(stub: StubLLM) -> None:
     stub.answers = lambda _: Reply(
         "## Goal", reasoning="Let me think.", usage={"prompt_tokens": 9, "completion_tokens": 4}
@@ -168,7 +182,7 @@ def test_a_busy_service_is_asked_again_when_it_says(stub: StubLLM) -> None:
     stub.answers = in_turn(refused(429, "slow down", Retry_After="1"), "## Goal")
     started = time.monotonic()
     assert ask(stub) == "## Goal"
-    assert 0.9 < time.monotonic() - started < 5
+    assert time.monotonic() - started > 0.9
 
 
 def test_a_service_that_is_busy_for_long_says_for_how_long(stub: StubLLM) -> None:
@@ -198,9 +212,9 @@ def test_a_service_out_of_order_is_asked_again(stub: StubLLM) -> None:
 
 
 def test_a_late_answer_is_a_time_out(stub: StubLLM, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(llm, "_PATIENCE", 0.3)
-    stub.answers = lambda _: Reply("## Goal", delay=5)
-    assert "did not answer within 0.3 seconds" in str(failure(stub))
+    monkeypatch.setattr(llm, "_PATIENCE", 1.0)
+    stub.answers = lambda _: Reply("## Goal", delay=20)
+    assert "did not answer within 1 seconds" in str(failure(stub))
     assert len(stub.seen) == 2
 
 
