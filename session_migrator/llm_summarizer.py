@@ -84,6 +84,7 @@ _OF_NOTES = (
 _TAG = re.compile(r"<(?=/?\s*transcript|\|)", re.IGNORECASE)
 _HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*")
 _ROW = re.compile(r"(?:[-*+]|\d+[.)])\s")
+_FENCE = re.compile(r"`{3,}(?=[^`]*$)|~{3,}")
 _LONG_ROW = 400
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 _FENCED = re.compile(r"\A```\w*\n(.*)\n```\s*\Z", re.DOTALL)
@@ -299,7 +300,7 @@ def _sections(markdown: str) -> list[Section]:
     fenced code. What comes before the first heading is talk."""
     fenced = _FENCED.match(markdown.strip())
     found: list[tuple[str, list[str]]] = []
-    fence = begins = False
+    fence, begins = "", False
     for line in (fenced[1] if fenced else markdown).splitlines():
         heading = None if fence else _HEADING.fullmatch(line)
         if heading:
@@ -311,10 +312,10 @@ def _sections(markdown: str) -> list[Section]:
                 rows.append(line.rstrip())
             elif line.strip() or fence:
                 rows[-1] += f"\n{line.rstrip()}"
-            fence ^= _ROW.sub("", line.strip(), count=1).startswith("```")
+            fence = _fence_after(line, fence)
         begins = bool(heading) or not line.strip()
     if fence:
-        found[-1][1][-1] += "\n```"
+        found[-1][1][-1] += f"\n{fence}"
     return [
         Section(heading=heading, rows=[piece for row in rows for piece in _pieces(row)], rank=rank)
         for rank, (heading, rows) in enumerate(found)
@@ -322,9 +323,18 @@ def _sections(markdown: str) -> list[Section]:
     ]
 
 
+def _fence_after(line: str, fence: str) -> str:
+    """The fence that is open after a line, empty where none is; ``fence``: the one that is open before it."""
+    text = _ROW.sub("", line.strip(), count=1)
+    if fence:
+        return "" if text.startswith(fence) and not text.strip(fence[0]) else fence
+    opened = _FENCE.match(text)
+    return opened[0] if opened else ""
+
+
 def _pieces(row: str) -> list[str]:
     """A row; a long paragraph as its sentences, so that some of them can be kept."""
-    if len(row) <= _LONG_ROW or _ROW.match(row) or "```" in row:
+    if len(row) <= _LONG_ROW or _ROW.match(row) or "\n" in row:
         return [row]
     return [sentence for sentence in _SENTENCE_END.split(row) if sentence.strip()]
 

@@ -12,12 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from places import LONG, ROOT, environment
 from stub_llm import Reply, StubLLM, in_turn, refused, serving
 
 from session_migrator import from_messages, llm, llm_summarizer, read_session, tokens
 from session_migrator.errors import NoConversation, Refused, Unavailable, UnknownModel, UsageError
 from session_migrator.llm_summarizer import summarize, summarize_session
+from session_migrator.memory import Memory, Section, render
 from session_migrator.model import Session
 from session_migrator.summary_check import claims, unfounded
 from session_migrator.summary_parts import parts, told
@@ -213,6 +216,30 @@ def test_a_summary_does_nothing_where_it_is_loaded(stub: StubLLM) -> None:
     assert "<!--" not in text
     assert "\\@/etc/passwd" in text
     assert text.count("```") == 2
+
+
+answers = st.lists(
+    st.sampled_from(
+        ["## Goal", "# @x", "- row", "- `code`", "* ```", "```py", "```", "````", "~~~", "  more", "", "<!-- c",
+         "word " * 90,
+         "1. @file", "> ```", "`open", "\tx", "Sentence. Another one! " * 30, "\u2028", "###", "-", "&lt;", "\r"],
+    ),
+    max_size=30,
+).map("\n".join)  # fmt: skip
+
+
+@given(answers | st.text(max_size=300), st.integers(500, 2_000))
+def test_whatever_is_answered_the_summary_keeps_its_size_and_its_form(answer: str, most: int) -> None:
+    found = llm_summarizer._checked(llm_summarizer._sections(answer), [], "not found")
+    files = Section(heading="Files", rows=["- `a.py`"], name="files")
+    text = render(Memory(title="Title", language="en", sections=(*found, files)), most=most, size=len, each=most)
+    assert len(text) <= most
+    fence = ""
+    for line in text.split("\n## Files")[0].splitlines():
+        fence = llm_summarizer._fence_after(line, fence)
+    assert not fence
+    assert "<!--" not in re.sub(r"`[^`\n]*`", "", text)
+    assert text.endswith("\n## Files\n\n- `a.py`\n")
 
 
 def test_what_does_not_stand_in_the_conversation_is_marked(stub: StubLLM) -> None:
