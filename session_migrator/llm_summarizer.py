@@ -142,7 +142,9 @@ def summarize(
             groups = list(parts(notes, counter, room))
             if len(groups) == len(notes):
                 raise Refused(f"the window of {endpoint.model} is too small to merge summaries", _OTHER_MODEL)
-            notes = run.answers(_OF_NOTES, groups)
+            several = [group for group in groups if group not in notes]
+            merged = dict(zip(several, run.answers(_OF_NOTES, several), strict=True))
+            notes = [merged.get(group, group) for group in groups]
     finally:
         connection.close()
     found = _checked(_sections(notes[0]), told(session.messages, names), _MISSING[memory.language])

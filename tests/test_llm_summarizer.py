@@ -114,6 +114,14 @@ def test_merging_in_rounds_loses_no_fact_that_the_parts_held(stub: StubLLM, monk
     assert len(merges) > 2  # more than one round
 
 
+def test_a_summary_that_stands_alone_is_not_merged_with_itself(stub: StubLLM, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llm_summarizer, "_PART", 4_000)
+    stub.answers = honest
+    summarize(session(23, 400))  # 22 of their summaries fit into one request
+    merges = [request["messages"][1]["content"] for request in stub.seen if "such summaries" in str(request)]
+    assert [text.count("# Summary\n") for text in merges] == [22, 2]
+
+
 def test_no_request_is_over_the_window(stub: StubLLM, tmp_path: Path) -> None:
     (tmp_path / "store").mkdir()
     (tmp_path / "store" / "models.json").write_text(json.dumps({MODEL: {"context": 5_000}}), "utf-8")
