@@ -1,8 +1,9 @@
 """A large language model behind any ``/chat/completions``: which one, by the environment; and one way to ask it.
 
 The connection is the ``openai`` SDK's (extra ``llm``), which is loaded when the first question is put. It retries what
-may pass: a busy or broken service, in the time it names, and a connection that fails. An answer that cannot be used
-(empty, refused, cut off, repeating itself) is asked for again here.
+may pass: a busy or broken service, in the time it names, and a connection that fails. An answer is asked for as a
+stream, since some models give no other and a long silence is taken for a failure by what lies between; one that comes
+whole will do. An answer that cannot be used (empty, refused, cut off, repeating itself) is asked for again here.
 
 Defaults and error shapes are those of the vendors' references and of the SDK 3.57 (November 2026).
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from importlib.util import find_spec
@@ -25,6 +26,7 @@ from .jsondata import Record, as_list, as_object, as_text, loads
 
 if TYPE_CHECKING:
     import openai
+    from openai.types.chat import ChatCompletionChunk
 
 _OWN = "SESSION_MIGRATOR_LLM"
 # Whose key may be used where none of our own is set: the key, a base URL's variable, its default, the model.
@@ -142,14 +144,16 @@ def check_installed() -> None:
 
 class Connection:
     """A way to ask one model, from several threads at once. ``longest``: tokens that an answer may have, its
-    reasoning included. ``requests``, ``read`` and ``written`` say how many requests were answered and how many tokens
-    the model read and wrote in them, as far as it says so: the ones in vain are counted too."""
+    reasoning included. ``requests``, ``read`` and ``written`` say how many requests were sent and how many tokens the
+    model read and wrote in them, as far as it says so: the ones in vain are counted too."""
 
     def __init__(self, endpoint: Endpoint, longest: int) -> None:
         """Raises UsageError where the SDK is not installed. Nothing is sent."""
         self.endpoint = endpoint
         self.requests = self.read = self.written = 0
-        self._longest = {endpoint.limit: longest}
+        self._options: dict[str, Any] = {
+            endpoint.limit: longest, "stream_options": {"include_usage": True}, "stream": True,
+        }  # fmt: skip
         self._counting = threading.Lock()
         self._client = _client(endpoint)
 
@@ -181,6 +185,8 @@ class Connection:
     def _answer(self, messages: list[dict[str, str]]) -> tuple[str, str, int]:
         """An answer, what is wrong with it, and the tokens that were read for it, 0 where that is not said."""
         body = self._sent(messages)
+        if body is None:
+            return "", _UNFINISHED["error"], 0
         choices = as_list(body.get("choices")) or []
         choice = as_object(choices[0]) if choices else None
         message = as_object(choice.get("message")) if choice else None
@@ -189,21 +195,29 @@ class Connection:
         usage = as_object(body.get("usage")) or {}
         read = _number(usage.get("prompt_tokens"))
         with self._counting:
-            self.requests += 1
             self.read += read
             self.written += _number(usage.get("completion_tokens"))
-        text = _text(message.get("content"))
+        text = _THOUGHT.sub("", _joined(message.get("content"))).strip()  # reasoning that some servers leave in it
         return text, _wrong(text, choice.get("finish_reason"), message.get("refusal")), read
 
-    def _sent(self, messages: list[dict[str, str]]) -> Record:
-        """The document that a request is answered with."""
+    def _sent(self, messages: list[dict[str, str]]) -> Record | None:
+        """The document that a request is answered with; None where the answer broke off."""
         import openai
 
-        raw: Any = self._client.chat.completions.with_raw_response
-        options: dict[str, Any] = {"model": self.endpoint.model, "messages": messages, **self._longest}
+        with self._counting:
+            self.requests += 1
+            options = dict(self._options)
+        ask: Any = self._client.chat.completions.with_streaming_response.create
         try:
-            content = raw.create(**options).content
+            with ask(model=self.endpoint.model, messages=messages, **options) as response:
+                if _is_stream(response.headers):
+                    return _assembled(response.parse())
+                content = response.read()
         except openai.APIStatusError as error:
+            if error.status_code in (400, 422) and (name := _named(_what_it_says(error.body), options)):
+                with self._counting:
+                    self._options.pop(name, None)
+                return self._sent(messages)
             self._refused(error)
         except openai.APITimeoutError:
             failed = self._failed(f"did not answer within {_PATIENCE:g} seconds", "try again later, or a faster model")
@@ -262,6 +276,39 @@ _TOO_LONG = re.compile(
 )
 
 
+def _named(said: str, options: Mapping[str, Any]) -> str | None:
+    """The option that an error names: not every server knows each of them, or allows an answer that long."""
+    return next((name for name in options if re.search(rf"\b{name}\b", said)), None)
+
+
+def _is_stream(headers: Mapping[str, str]) -> bool:
+    return headers.get("content-type", "").startswith("text/event-stream")
+
+
+def _assembled(chunks: Iterable[ChatCompletionChunk]) -> Record | None:
+    """What a stream would have been as a document; None where it broke off. Raises APITimeoutError."""
+    import openai
+
+    content, refusal, finish = "", "", None
+    usage: Record = {}
+    try:
+        for chunk in chunks:
+            record: Record = chunk.to_dict(warnings=False)
+            usage = as_object(record.get("usage")) or usage
+            for given in as_list(record.get("choices")) or []:
+                choice = as_object(given) or {}
+                delta = as_object(choice.get("delta")) or {}
+                content += _joined(delta.get("content"))
+                refusal += as_text(delta.get("refusal")) or ""
+                finish = as_text(choice.get("finish_reason")) or finish
+    except openai.APITimeoutError:
+        raise
+    except (openai.APIError, ValueError):  # an error in its midst; a piece that is no JSON
+        return None
+    message = {"content": content, "refusal": refusal}
+    return {"choices": [{"message": message, "finish_reason": finish or "error"}], "usage": usage}
+
+
 def _client(endpoint: Endpoint) -> openai.OpenAI:
     check_installed()
     import openai
@@ -272,7 +319,11 @@ def _client(endpoint: Endpoint) -> openai.OpenAI:
         if endpoint.key:
             request.headers["Authorization"] = f"Bearer {endpoint.key}"
 
-    hooks = {} if endpoint.is_openai else {"request": [cleaned]}
+    def read(response: Any) -> None:
+        if not _is_stream(response.headers):
+            response.read()  # here, where the SDK tells a failure as its own
+
+    hooks = {"request": [] if endpoint.is_openai else [cleaned], "response": [read]}
     # A local server is not behind the proxy of the environment; and where a redirect leads, key and text have no
     # business.
     http = openai.DefaultHttpxClient(follow_redirects=False, trust_env=not endpoint.is_local, event_hooks=hooks)
@@ -306,11 +357,11 @@ def _number(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
-def _text(content: Any) -> str:
-    """The words of an answer without the reasoning that some servers leave in it: a text, or blocks of them."""
+def _joined(content: Any) -> str:
+    """The text of a message: a text, or blocks of them."""
     blocks = [as_object(block) or {} for block in as_list(content) or []]
-    joined = "".join(as_text(block.get("text")) or "" for block in blocks if block.get("type") == "text")
-    return _THOUGHT.sub("", as_text(content) or joined).strip()
+    texts = [as_text(block.get("text")) or "" for block in blocks if block.get("type") == "text"]
+    return as_text(content) or "".join(texts)
 
 
 def _wrong(text: str, finish: Any, refusal: Any) -> str:

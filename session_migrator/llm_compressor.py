@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain
 
 from . import llm
 from .compressors import Compressed, LadderCompressor
 from .errors import MigrationError
-from .llm_summarizer import LEAST, Progress, Summary, quoted, summarize, to_terminal
+from .llm_summarizer import LEAST, Progress, Summary, notes_of, quoted, summarize, to_terminal
 from .memory import Memory, render
 from .model import Session, Text
 from .sequences import collect
@@ -42,7 +41,7 @@ class LlmCompressor:
             result = ladder.compress(session, budget - room, counter)
             made = self._summary(session, result, room)
         except MigrationError as error:
-            return replace(alone, notes=(f"what is left out is not summarized: {error}",))
+            return replace(alone, notes=(f"what is left out is not summarized: {error}", *notes_of(error)))
         for share in (1.0, 0.5):
             noted = self._noted(result, made, int(room * share), counter)
             if counter.session(noted.session).high <= budget:
@@ -50,9 +49,9 @@ class LlmCompressor:
         return replace(alone, notes=(made.report, "the summary of what is left out has no room"))
 
     def _summary(self, session: Session, result: Compressed, room: int) -> Summary:
-        left_out = replace(session, messages=result.elided, earlier=())
         most = max(LEAST, room * _CHARACTERS)
-        return summarize(left_out, None, most, names=_names(result), store=self._store, progress=self._progress)
+        names = _names(session, result)
+        return summarize(session, None, most, names=names, store=self._store, progress=self._progress)
 
     def _noted(self, result: Compressed, made: Summary, room: int, counter: Counter) -> Compressed:
         """The result with the summary below its note, within the room (tokens)."""
@@ -66,11 +65,13 @@ class LlmCompressor:
         return replace(result, session=replace(result.session, messages=messages), notes=(made.report,))
 
 
-def _names(result: Compressed) -> Mapping[int, str]:
-    """The id of a mark for each message that is left out or shortened."""
+def _names(session: Session, result: Compressed) -> dict[int, str]:
+    """The id of a mark for each message of the session that is left out or shortened."""
+    left = iter(range(len(session.messages)))
+    places = [next(place for place in left if session.messages[place] == elided) for elided in result.elided]
     return {
-        place: elision.id
+        places[at]: elision.id
         for elision in reversed(result.elisions)
         for start, stop, _ in elision.spans
-        for place in range(start, stop)
+        for at in range(start, stop)
     }

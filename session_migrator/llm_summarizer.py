@@ -119,8 +119,9 @@ def summarize(
     session: Session, meta: Mapping[str, Any] | None = None, target_chars: int = 5000, *,
     names: Mapping[int, str] | None = None, store: Store | None = None, progress: Progress | None = None,
 ) -> Summary:  # fmt: skip
-    """The summary of a session. ``names``: ids of originals by the place of a message, for pointers; ``store`` keeps
-    what is finished; ``progress`` is told how far it is. Raises as ``summarize_session``."""
+    """The summary of a session. ``names``: of these messages alone, by their places, with the ids of their
+    originals; ``store`` keeps what is finished; ``progress`` is told how far it is. Raises as ``summarize_session``; an
+    error has a note (``notes_of``) where something was sent."""
     endpoint = configured()
     session, counts = redaction.redact_session(session)
     given = {
@@ -145,6 +146,9 @@ def summarize(
             several = [group for group in groups if group not in notes]
             merged = dict(zip(several, run.answers(_OF_NOTES, several), strict=True))
             notes = [merged.get(group, group) for group in groups]
+    except MigrationError as error:
+        error.add_note(_report(connection))
+        raise
     finally:
         connection.close()
     found = _checked(_sections(notes[0]), told(session.messages, names), _MISSING[memory.language])
@@ -163,8 +167,13 @@ def remembered(session: Session, store: Store) -> tuple[Memory, list[str]]:
     try:
         made = summarize(session, store=store, progress=to_terminal)
     except MigrationError as error:
-        return remember(session), [f"the memory is made without an LLM: {error}"]
+        return remember(session), [f"the memory is made without an LLM: {error}", *notes_of(error)]
     return replace(made.memory, sections=quoted(made.memory.sections)), [made.report]
+
+
+def notes_of(error: MigrationError) -> list[str]:
+    """What a summary that failed had sent by then, and what that cost."""
+    return getattr(error, "__notes__", [])
 
 
 def quoted(sections: Iterable[Section]) -> list[Section]:

@@ -111,7 +111,7 @@ def migrate(
         _check_native(to, form)
     if history not in get_args(History):
         raise UsageError(f"there is no history {history!r}", f"one of: {', '.join(get_args(History))}")
-    compressors.get(compressor)  # what it lacks is said before anything is sent
+    compressors.get(compressor, store)  # what it lacks is said before anything is sent
     started = time.time()
     if isinstance(ref, Session):
         reading = Reading(session=ref)
@@ -206,7 +206,7 @@ def _as_session(
     asked = _question(capabilities, counter) if native else 0
     if decided.mode == "compress":
         room = online.room(decided, lowered, counter) - asked
-        result = compressed(lowered, compressor, room, counter, capabilities)
+        result = compressed(lowered, compressors.get(compressor, order.store), room, counter, capabilities)
     content = result.session
     if native:
         content = replace(content, earlier=lowered.messages)
@@ -392,13 +392,11 @@ def _decided(
 
 
 def compressed(
-    lowered: Session, compressor: str | Compressor, budget: int, counter: Counter, capabilities: Capabilities
+    lowered: Session, compressor: Compressor, budget: int, counter: Counter, capabilities: Capabilities
 ) -> Compressed:
     """Within the budget after lowering once more, or Refused. One retry takes off what lowering had added. The
     session keeps a title, since the words it began with may be gone."""
     lowered = replace(lowered, title=lowered.title or headline(goal(lowered.messages)))
-    name = compressors.name_of(compressor)
-    compressor = compressors.get(compressor)
     allowed = budget
     for _ in range(2):
         result = compressor.compress(lowered, allowed, counter)
@@ -407,7 +405,8 @@ def compressed(
         if size <= budget:
             return replace(result, session=session)
         allowed -= size - budget
-    raise Refused(f"compressor {name} cannot bring the session within {budget:,} tokens", "use another --compressor")
+    name = type(compressor).__name__
+    raise Refused(f"{name} cannot bring the session within {budget:,} tokens", "use another --compressor")
 
 
 def _answered(planned: Migration, earlier: Document) -> Migration:

@@ -20,17 +20,17 @@ _SAID, _SHOWN = 20_000, 3_000
 
 
 def told(messages: Sequence[Message], names: Mapping[int, str] | None = None) -> Iterator[str]:
-    """The units of a conversation as text, each with the line that says where it is; ``names``: ids of originals by the
-    place of a message. With these the turns have no numbers, since the messages are only some of a conversation."""
+    """The units of a conversation as text, each with the line that says where it is; with ``names``, the messages at
+    these places alone, each with the id of its original."""
     turn = 0
     for unit in units(messages):
-        shown = [messages[place] for place in unit if not folded(messages[place]) and messages[place].role != "system"]
-        turn += any(map(is_prompt, shown))
-        said = [line for message in shown for part in message.parts if (line := _line(message, part))]
+        there = [place for place in unit if not folded(messages[place]) and messages[place].role != "system"]
+        turn += any(is_prompt(messages[place]) for place in there)
+        shown = [place for place in there if names is None or place in names]
+        said = [line for place in shown for part in messages[place].parts if (line := _line(messages[place], part))]
         if said:
-            time = next((message.timestamp for message in shown if message.timestamp), None)
-            name = next((names[place] for place in unit if place in names), None) if names else None
-            where = [None if names is not None else f"turn {turn}", time and moment(time), name and f"recall {name}"]
+            time = next((time for place in shown if (time := messages[place].timestamp)), None)
+            where = [f"turn {turn}", time and moment(time), f"recall {names[shown[0]]}" if names else None]
             yield "\n".join([f"--- {', '.join(filter(None, where))}", *said])
 
 

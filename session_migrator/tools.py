@@ -209,7 +209,7 @@ def migrate_session(
     counter = counter.called(decided.counter.name)
     kept, after, place = given, decided.tokens, Store().workspace(folder)
     if decided.mode == "compress":
-        result = compressed(lowered, compressors.DEFAULT, decided.budget, counter, capabilities)
+        result = compressed(lowered, compressors.get(compressors.DEFAULT), decided.budget, counter, capabilities)
         kept, after = exporter.to_messages(result.session), counter.session(result.session).high
         if result.elided:
             retrieval.keep(place, result)

@@ -20,9 +20,10 @@ OWN = {"SESSION_MIGRATOR_LLM_BASE_URL": "https://llm.example/v1", "SESSION_MIGRA
 SECRET = "the words of the user"
 
 
-@pytest.fixture
-def stub() -> Iterator[StubLLM]:
+@pytest.fixture(params=[True, False], ids=["in pieces", "at once"])
+def stub(request: pytest.FixtureRequest) -> Iterator[StubLLM]:
     with serving(key=KEY) as running:
+        running.streams = request.param
         yield running
 
 
@@ -134,6 +135,23 @@ def test_an_answer_comes_back_with_what_it_took(stub: StubLLM) -> None:
         ("system", "Answer."), ("user", SECRET)
     ]  # fmt: skip
     assert request["max_tokens"] == 1_000
+
+
+@pytest.mark.parametrize("unknown", ["stream_options", "stream", "max_tokens"])
+def test_an_option_that_a_server_refuses_is_left_out(stub: StubLLM, unknown: str) -> None:
+    stub.unknown, stub.streams = unknown, unknown != "stream"
+    assert ask(stub).startswith("## Goal")
+    assert [unknown in request for request in stub.seen] == [True, False]
+
+
+@pytest.mark.parametrize("reply", [Reply("## Goal\n" * 40, breaks=True), Reply("## Goal\n" * 40, error="overloaded")])
+def test_a_stream_that_breaks_off_is_asked_for_again(reply: Reply) -> None:
+    with serving(key=KEY) as stub:
+        stub.answers = in_turn(reply, reply, "## Goal")
+        assert ask(stub) == "## Goal"
+        stub.answers, stub.seen = in_turn(reply), []
+        assert "it broke off" in str(failure(stub))
+        assert len(stub.seen) == 3
 
 
 def test_an_address_may_have_the_endpoint_in_it(stub: StubLLM) -> None:

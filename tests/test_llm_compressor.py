@@ -14,12 +14,14 @@ import pytest
 from places import LONG, environment
 from stub_llm import Answer, Reply, StubLLM, refused, serving
 
-from session_migrator import LadderCompressor, Migration, llm, migrate, read_session, recall, tokens
+from session_migrator import LadderCompressor, Migration, from_messages, llm, migrate, read_session, recall, tokens
 from session_migrator.errors import UsageError
 from session_migrator.llm_compressor import LlmCompressor
 from session_migrator.model import Message, Text
+from session_migrator.storage import Store
 
 LLM = "gpt-5.4-mini"
+ROLES = ("user", "assistant")
 KEYS = ("SESSION_MIGRATOR_LLM_BASE_URL", "SESSION_MIGRATOR_LLM_MODEL")
 
 
@@ -102,6 +104,7 @@ def test_where_the_model_fails_the_ladder_takes_over_with_a_warning(
     done, note = carried(project, tmp_path)
     assert note == expected
     assert any("what is left out is not summarized" in warning and problem in warning for warning in done.warnings)
+    assert any(warning.startswith("sent 1 request to") or "sent 3 requests to" in warning for warning in done.warnings)
 
 
 def test_a_model_whose_window_nobody_knows_is_a_warning_and_nothing_is_sent(
@@ -113,6 +116,26 @@ def test_a_model_whose_window_nobody_knows_is_a_warning_and_nothing_is_sent(
     assert result.session == LadderCompressor().compress(session, 3_000, counter).session
     assert "nobody-knows-it" in result.notes[0]
     assert not stub.seen
+
+
+def test_each_pointer_has_the_turn_in_the_whole_session(stub: StubLLM) -> None:
+    pairs = ((f"Question {number}. " + "Words of it. " * 200, f"Answer {number}.") for number in range(1, 21))
+    messages = [{"role": role, "content": text} for pair in pairs for role, text in zip(ROLES, pair, strict=True)]
+    LlmCompressor().compress(from_messages(messages), 3_000, tokens.counter("gpt-5"))
+    told = re.findall(
+        r"^--- turn (\d+), .*recall .*\nuser: Question (\d+)\.", stub.seen[0]["messages"][1]["content"], re.M
+    )
+    assert len(told) > 10
+    assert all(turn == question for turn, question in told)
+
+
+def test_what_is_finished_is_kept_in_the_store_that_is_given(stub: StubLLM, project: Path, tmp_path: Path) -> None:
+    for _ in range(2):
+        carried(project, tmp_path, store=Store(tmp_path / "mine"), dry_run=True)
+    assert len(stub.seen) == 1
+    assert list((tmp_path / "mine").rglob("summaries/*.json"))
+    carried(project, tmp_path, store=Store(tmp_path / "other"), dry_run=True)
+    assert len(stub.seen) == 2
 
 
 def test_a_summary_that_is_too_long_is_cut_between_rows(stub: StubLLM, project: Path, tmp_path: Path) -> None:

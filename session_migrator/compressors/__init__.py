@@ -14,23 +14,25 @@ if TYPE_CHECKING:
 
 __all__ = ["COMPRESSORS", "Compressed", "Compressor", "Elision", "LadderCompressor", "TruncationCompressor", "get"]
 
-# The module of each, from here, and its class. The one that asks an LLM stands above this room, with what it needs.
-COMPRESSORS: dict[str, tuple[str, str]] = {
-    "ladder": (".ladder", "LadderCompressor"),
-    "llm": ("..llm_compressor", "LlmCompressor"),
-    "truncation": (".truncation", "TruncationCompressor"),
+# The module of each, from here, its class, and whether it keeps something in the store. The one that asks an LLM stands
+# above this room, with what it needs.
+COMPRESSORS: dict[str, tuple[str, str, bool]] = {
+    "ladder": (".ladder", "LadderCompressor", False),
+    "llm": ("..llm_compressor", "LlmCompressor", True),
+    "truncation": (".truncation", "TruncationCompressor", False),
 }
 DEFAULT = "ladder"
 
 
-def get(name: str | Compressor) -> Compressor:
-    """The compressor of that name, or the one that is given. Raises UsageError where there is none of the name, or it
-    lacks what it needs (an LLM)."""
+def get(name: str | Compressor, store: object = None) -> Compressor:
+    """The compressor of that name, or the one that is given; ``store``: where it keeps what it keeps. Raises UsageError
+    where there is none of the name, or it lacks what it needs (an LLM)."""
     if not isinstance(name, str):
         return name
     if name not in COMPRESSORS:
         raise UsageError(f"no compressor is called {name!r}", f"one of: {', '.join(COMPRESSORS)}")
-    return __getattr__(COMPRESSORS[name][1])()
+    _, attribute, stores = COMPRESSORS[name]
+    return __getattr__(attribute)(*[store] * stores)
 
 
 def name_of(compressor: str | Compressor) -> str:
@@ -39,7 +41,7 @@ def name_of(compressor: str | Compressor) -> str:
 
 
 def __getattr__(name: str) -> Any:
-    for module, attribute in COMPRESSORS.values():
+    for module, attribute, _ in COMPRESSORS.values():
         if attribute == name:
             return getattr(import_module(module, __name__), attribute)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
