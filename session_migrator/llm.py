@@ -26,7 +26,6 @@ from .jsondata import Record, as_list, as_object, as_text, loads
 
 if TYPE_CHECKING:
     import openai
-    from openai.types.chat import ChatCompletionChunk
 
 _OWN = "SESSION_MIGRATOR_LLM"
 # Whose key may be used where none of our own is set: the key, a base URL's variable, its default, the model.
@@ -285,7 +284,7 @@ def _is_stream(headers: Mapping[str, str]) -> bool:
     return headers.get("content-type", "").startswith("text/event-stream")
 
 
-def _assembled(chunks: Iterable[ChatCompletionChunk]) -> Record | None:
+def _assembled(chunks: Iterable[object]) -> Record | None:
     """What a stream would have been as a document; None where it broke off. Raises APITimeoutError."""
     import openai
 
@@ -293,7 +292,7 @@ def _assembled(chunks: Iterable[ChatCompletionChunk]) -> Record | None:
     usage: Record = {}
     try:
         for chunk in chunks:
-            record: Record = chunk.to_dict(warnings=False)
+            record: Record = chunk.to_dict(warnings=False) if isinstance(chunk, openai.BaseModel) else {}
             usage = as_object(record.get("usage")) or usage
             for given in as_list(record.get("choices")) or []:
                 choice = as_object(given) or {}

@@ -154,6 +154,16 @@ def test_a_stream_that_breaks_off_is_asked_for_again(reply: Reply) -> None:
         assert len(stub.seen) == 3
 
 
+@pytest.mark.parametrize(
+    "piece", ["5", "[1]", '"text"', "null", "nothing", "{}", '{"choices": 5}', '{"choices": [null]}', '{"error": 5}',
+              '{"choices": [{"delta": 5, "finish_reason": 7}], "usage": 3}', "\xff", '{"choices": [{"delta": {"content": 4}}]}'],
+)  # fmt: skip
+def test_pieces_that_are_none_are_no_answer(stub: StubLLM, piece: str) -> None:
+    body = f"data: {piece}\n\ndata: [DONE]\n\n".encode("latin-1")
+    stub.answers = lambda _: Reply(body=body, headers={"Content-Type": "text/event-stream"})
+    assert "it broke off" in str(failure(stub))
+
+
 def test_an_address_may_have_the_endpoint_in_it(stub: StubLLM) -> None:
     given = {**OWN, "SESSION_MIGRATOR_LLM_BASE_URL": f"{stub.url}/chat/completions"}
     assert configured(given).base_url == stub.url
