@@ -156,7 +156,8 @@ def test_a_stream_that_breaks_off_is_asked_for_again(reply: Reply) -> None:
 
 @pytest.mark.parametrize(
     "piece", ["5", "[1]", '"text"', "null", "nothing", "{}", '{"choices": 5}', '{"choices": [null]}', '{"error": 5}',
-              '{"choices": [{"delta": 5, "finish_reason": 7}], "usage": 3}', "\xff", '{"choices": [{"delta": {"content": 4}}]}'],
+              '{"choices": [{"delta": 5, "finish_reason": 7}], "usage": 3}',
+              "\xff", '{"choices": [{"delta": {"content": 4}}]}'],
 )  # fmt: skip
 def test_pieces_that_are_none_are_no_answer(stub: StubLLM, piece: str) -> None:
     body = f"data: {piece}\n\ndata: [DONE]\n\n".encode("latin-1")
