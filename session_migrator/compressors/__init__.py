@@ -9,6 +9,7 @@ from ..errors import UsageError
 from .protocol import Compressed, Compressor, Elision
 
 if TYPE_CHECKING:
+    from ..storage import Store
     from .ladder import LadderCompressor
     from .truncation import TruncationCompressor
 
@@ -24,7 +25,7 @@ COMPRESSORS: dict[str, tuple[str, str, bool]] = {
 DEFAULT = "ladder"
 
 
-def get(name: str | Compressor, store: object = None) -> Compressor:
+def get(name: str | Compressor, store: Store | None = None) -> Compressor:
     """The compressor of that name, or the one that is given; ``store``: where it keeps what it keeps. Raises UsageError
     where there is none of the name, or it lacks what it needs (an LLM)."""
     if not isinstance(name, str):
