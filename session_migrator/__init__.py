@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from .compressors import Compressed, LadderCompressor, TruncationCompressor
     from .decision import Decision
     from .exporter import from_messages, to_messages
-    from .migration import Migration, decide, migrate
+    from .fitting import decide
+    from .migration import Migration, migrate
     from .model import Message, Session, SessionInfo
     from .retrieval import recall
     from .sessions import list_sessions, read_session
@@ -33,7 +34,7 @@ _HOMES = {
     "SessionInfo": "model",
     "Store": "storage",
     "TruncationCompressor": "compressors",
-    "decide": "migration",
+    "decide": "fitting",
     "from_messages": "exporter",
     "list_sessions": "sessions",
     "migrate": "migration",

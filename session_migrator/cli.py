@@ -19,7 +19,8 @@ from .printing import print_json, printable, show_decision, show_migration
 
 if TYPE_CHECKING:
     from .decision import Decision, Target
-    from .migration import Form, History
+    from .fitting import History
+    from .migration import Form
 
 _AGENT = click.Choice(list(agents.AGENTS))
 _FOLDER = click.Path(path_type=Path)
@@ -189,7 +190,7 @@ def decide(
     window: int | None, count_online: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Tell whether a session fits: with the sum, or (no target named) in a line for each agent of this machine."""
-    from .migration import decide_for, existing_folder
+    from .fitting import decide_for, existing_folder
     from .sessions import read
     from .target import inspect
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import secrets
 import time
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,20 +14,19 @@ from . import agents, compressors, memory_files, migrations, online, remarks, re
 from .agents import AgentSpec, Capabilities, Reading, Written
 from .comparison import difference
 from .compressors import Compressed, Compressor
-from .decision import LEAST_BUDGET, Decision, Target
+from .decision import LEAST_BUDGET, Decision
 from .errors import MigrationError, NoConversation, Refused, UsageError, WriteError
 from .files import is_folder
+from .fitting import History, compressed, decide_history, existing_folder, question
 from .losses import Loss, merged
 from .lowering import lower
 from .memory import remember
-from .model import FITTED, Message, Session, Text, Value, goal, headline
+from .model import FITTED, Session, Value
 from .redaction import redact_session, report
 from .sequences import full_history
 from .storage import Document, Store, Workspace
 from .target import inspect
-from .tokens import Counter
 
-History = Literal["live", "full", "auto"]
 Form = Literal["session", "memory"]
 
 # Whose tokens a memory is counted in where neither the session nor the caller names a model.
@@ -50,30 +48,6 @@ class Migration(Value):
     decision: Decision | None
     losses: tuple[Loss, ...]
     warnings: tuple[str, ...]
-
-
-def decide(
-    session: Session, target_model: str | None = None, target_agent: str | None = None, count_online: bool = False
-) -> Decision:
-    """Whether a session fits a model, an agent as it is set up here, or a model in an agent.
-
-    ``count_online``: counted by the model's vendor, to whom the session is sent (``online``); where that fails, a
-    Python warning says why, and the count made here decides. Raises UnknownModel, NotFound (agent).
-    """
-    if target_model is None and target_agent is None:
-        raise UsageError("a model or an agent must be named", "pass target_model or target_agent")
-    target = inspect(target_agent, model=target_model, folder=existing_folder(session.cwd))
-    decided, found = decide_for(session, target, count_online)
-    for warning in (*target.warnings, *found):
-        warnings.warn(warning, stacklevel=2)
-    return decided
-
-
-def decide_for(session: Session, target: Target, count_online: bool) -> tuple[Decision, list[str]]:
-    """Whether a session, lowered, fits a target that has been inspected, and a warning where it was to be counted
-    online and was not."""
-    lowered, _ = lower(session, target.capabilities or Capabilities(thinking="text"))
-    return online.decide(lowered, target, target.counter, count_online)
 
 
 def migrate(
@@ -173,12 +147,6 @@ def _check_native(to: str, form: Form) -> None:
         raise UsageError(problem, f"leave out --native; with it: {able}")
 
 
-def _question(capabilities: Capabilities, counter: Counter) -> int:
-    """The tokens of what the client itself says before a conversation compressed in its own form."""
-    question = capabilities.compaction_question
-    return counter.message(Message(role="user", parts=(Text(text=question),))).high if question else 0
-
-
 def _as_session(
     reading: Reading, order: _Order, found: list[str], budget: int | None, window: int | None,
     compressor: str | Compressor, count_online: bool, native: bool,
@@ -192,7 +160,7 @@ def _as_session(
     )  # fmt: skip
     counter = target.counter
     capabilities = target.capabilities or spec.capabilities
-    lowered, losses, decided, said = _decided(session, order.history, capabilities, target, counter, count_online)
+    lowered, losses, decided, said = decide_history(session, order.history, capabilities, target, counter, count_online)
     if not lowered.messages:
         raise NoConversation("nothing of the session can be carried", "name another session")
     if decided.budget <= 0:
@@ -203,7 +171,7 @@ def _as_session(
     counter = counter.called(decided.counter.name)
     result = Compressed(session=lowered)
     native = native and decided.mode == "compress"
-    asked = _question(capabilities, counter) if native else 0
+    asked = question(capabilities, counter) if native else 0
     if decided.mode == "compress":
         room = online.room(decided, lowered, counter) - asked
         result = compressed(lowered, compressors.get(compressor, order.store), room, counter, capabilities)
@@ -355,11 +323,6 @@ def writable() -> list[str]:
     return [spec.id for spec in agents.all_agents() if spec.write]
 
 
-def existing_folder(cwd: str | None) -> Path | None:
-    """The folder a session names, if it is here."""
-    return Path(cwd) if cwd and Path(cwd).is_absolute() and is_folder(cwd) else None
-
-
 def _folder(session: Session, into: Path | str | None) -> Path:
     """The project folder the session goes on in."""
     if into is not None:
@@ -372,41 +335,6 @@ def _folder(session: Session, into: Path | str | None) -> Path:
         known = f"the session's folder {session.cwd} is not here" if session.cwd else "the session names no folder"
         raise UsageError(known, "name the folder to go on in with --into DIR")
     return folder
-
-
-def _decided(
-    session: Session, history: History, capabilities: Capabilities, target: Target, counter: Counter,
-    count_online: bool,
-) -> tuple[Session, tuple[Loss, ...], Decision, list[str]]:  # fmt: skip
-    """The session lowered, what that took, the decision and its warnings: of the history asked for, or (auto) of the
-    full one where that fits as it is and else of the live one. A vendor that did not count is not asked again."""
-    said: list[str] = []
-    if history != "live" and session.earlier:
-        lowered, losses = lower(full_history(session), capabilities)
-        decided, said = online.decide(lowered, target, counter, count_online)
-        if history == "full" or decided.mode == "direct":
-            return lowered, losses, decided, said
-    lowered, losses = lower(session, capabilities)
-    decided, more = online.decide(lowered, target, counter, count_online and not said)
-    return lowered, losses, decided, [*said, *more]
-
-
-def compressed(
-    lowered: Session, compressor: Compressor, budget: int, counter: Counter, capabilities: Capabilities
-) -> Compressed:
-    """Within the budget after lowering once more, or Refused. One retry takes off what lowering had added. The
-    session keeps a title, since the words it began with may be gone."""
-    lowered = replace(lowered, title=lowered.title or headline(goal(lowered.messages)))
-    allowed = budget
-    for _ in range(2):
-        result = compressor.compress(lowered, allowed, counter)
-        session, _ = lower(result.session, capabilities)
-        size = counter.session(session).high
-        if size <= budget:
-            return replace(result, session=session)
-        allowed -= size - budget
-    name = type(compressor).__name__
-    raise Refused(f"{name} cannot bring the session within {budget:,} tokens", "use another --compressor")
 
 
 def _answered(planned: Migration, earlier: Document) -> Migration:

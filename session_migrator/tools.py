@@ -191,8 +191,8 @@ def migrate_session(
     """
     from . import compressors, decision, exporter, jsondata, retrieval
     from .agents import Capabilities
+    from .fitting import compressed
     from .lowering import lower
-    from .migration import compressed
     from .storage import Store
     from .target import inspect
 
