@@ -41,7 +41,8 @@ class LlmCompressor:
             result = ladder.compress(session, budget - room, counter)
             made = self._summary(session, result, room)
         except MigrationError as error:
-            return replace(alone, notes=(f"what is left out is not summarized: {error}", *notes_of(error)))
+            problem = f"what is left out is not summarized: {error}; {error.remedy}"
+            return replace(alone, notes=(problem, *notes_of(error)))
         for share in (1.0, 0.5):
             noted = self._noted(result, made, int(room * share), counter)
             if counter.session(noted.session).high <= budget:

@@ -167,7 +167,7 @@ def remembered(session: Session, store: Store) -> tuple[Memory, list[str]]:
     try:
         made = summarize(session, store=store, progress=to_terminal)
     except MigrationError as error:
-        return remember(session), [f"the memory is made without an LLM: {error}", *notes_of(error)]
+        return remember(session), [f"the memory is made without an LLM: {error}; {error.remedy}", *notes_of(error)]
     return replace(made.memory, sections=quoted(made.memory.sections)), [made.report]
 
 
