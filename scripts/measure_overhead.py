@@ -103,7 +103,7 @@ def main() -> None:
             "other": measured.pop(UNLISTED) if kind.all_models else greatest(list(measured.values())),
             "models": measured,
         }
-    OUTPUT.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+        OUTPUT.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
