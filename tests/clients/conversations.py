@@ -174,7 +174,7 @@ SHAPES: dict[str, Case] = {
     "torn claude-code file": _torn(_CLAUDE_TOOLS, '"tool_result"'),
 }
 ALL: dict[str, Case] = {**SHAPES, **dict(_recorded())}
-OTHERS = 3
+OTHERS = 1
 """How many recorded sessions of each other agent a client is tried with, where it is not all of them."""
 
 
