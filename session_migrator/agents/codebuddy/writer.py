@@ -94,7 +94,7 @@ def _said(part: Part) -> Record:
             content = {"type": "output_text", "text": part.text}
             return {"type": "message", "role": "assistant", "status": "completed", "content": [content]}
         case ToolCall():
-            arguments = json.dumps(part.arguments, ensure_ascii=False)
+            arguments = json.dumps(part.arguments, ensure_ascii=False, separators=(",", ":"))  # as it is counted
             return {"type": "function_call", "callId": part.id, "name": part.name, "arguments": arguments}
         case Thinking() | Image() | ToolResult() | File() | Compaction() | Unknown():
             raise TypeError(f"a lowered session holds no {part.type} part in an answer")

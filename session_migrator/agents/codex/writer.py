@@ -151,7 +151,7 @@ def _item(part: Part, custom: Collection[str]) -> Record:
         case ToolCall(id=call_id, name=name, arguments=str() as text):
             return {"type": "custom_tool_call", "call_id": call_id, "name": name, "input": text}
         case ToolCall():
-            arguments = json.dumps(part.arguments, ensure_ascii=False)
+            arguments = json.dumps(part.arguments, ensure_ascii=False, separators=(",", ":"))  # as it is counted
             return {"type": "function_call", "name": part.name, "arguments": arguments, "call_id": part.id}
         case ToolResult():
             kind = "custom_tool_call_output" if part.call_id in custom else "function_call_output"
