@@ -154,7 +154,8 @@ Generated sessions, all of them live, of another agent each, migrated into {vers
 client with one prompt, on {date}. Figures are tokens by the counter that decided. `sent` is the first request,
 counted over the texts of its recorded body: system prompt, tools, messages. In every row the first request is that of
 the prompt (the client did not compact), what it sent is within the window less the reply room and not above the
-forecast, and where the count is exact it is at least 99 % of it.
+forecast, and where the count is exact it is at least 99 % of it. Gemini CLI sends far less than there is: of tool
+results the latest 50,000 tokens, and in the place of the others where it has put them (the migration has a note on it).
 
 {table}"""
 
