@@ -21,7 +21,8 @@ from ..compressors.protocol import Span
 from ..errors import FormatError, NotFound, ReadError, UsageError
 from ..exporter.neutral import message_of
 from ..jsondata import dumps
-from ..model import Message, ToolCall, Value
+from ..model import Message, Session, ToolCall, Value
+from ..sequences import collect
 from ..storage import Store, Workspace
 
 KIND = "originals"
@@ -82,6 +83,18 @@ def find(name: str, store: Store | None = None) -> Original:
             path = workspace.packed_path(KIND, row["originals"])
             raise ReadError(f"the original {name} is missing: {path} is gone", _REMEDY)
     raise NotFound(f"nothing is kept under {name!r}", "ids stand in the marks of a compressed session: recall ID")
+
+
+def session(workspace: Workspace, key: str) -> Session:
+    """What a compression left out or changed, as a session of these messages alone. Raises ReadError."""
+    lines = workspace.unpack(KIND, key)
+    try:
+        about = cast(dict[str, Any], json.loads(next(lines)))["session"]
+        messages = collect(message_of(json.loads(line)) for line in lines)
+        return Session(id=about["id"], agent=about["agent"], title=about.get("title"), messages=messages)
+    except (FormatError, StopIteration, ValueError, LookupError, TypeError) as error:
+        path = workspace.packed_path(KIND, key)
+        raise ReadError(f"{path} is damaged", _REMEDY) from error
 
 
 def recall(name: str, store: Store | None = None) -> bytes:
