@@ -15,7 +15,8 @@ import click
 
 from . import __version__, agents, compressors
 from .errors import MigrationError, NotFound, UsageError
-from .printing import print_json, printable, show_decision, show_migration
+from .printing import as_json_option, print_json, printable, show_decision, show_migration
+from .store_commands import COMMANDS
 
 if TYPE_CHECKING:
     from .decision import Decision, Target
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 _AGENT = click.Choice(list(agents.AGENTS))
 _FOLDER = click.Path(path_type=Path)
-_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _from = click.option("--from", "source", type=_AGENT, help="The agent the session is of.")
 _from_home = click.option("--from-home", type=_FOLDER, help="The source's configuration folder.")
 _model = click.option("--model", help="The target model; default: the one the target is configured for.")
@@ -79,7 +79,7 @@ def main() -> None:
 
 
 @main.command("agents")
-@_as_json
+@as_json_option
 def agents_command(as_json: bool) -> None:
     """The agents, and where they keep sessions."""
     rows = [_agent_row(agent) for agent in agents.MEMORIES]
@@ -119,7 +119,7 @@ def _agent_row(agent: str) -> dict[str, Any]:
 @click.option("--all", "everywhere", is_flag=True, help="Sessions of all folders.")
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many.")
 @click.option("--count", is_flag=True, help="Count messages (reads every session).")
-@_as_json
+@as_json_option
 def list_command(
     source: str | None, from_home: Path | None, cwd: Path | None, everywhere: bool, limit: int | None, count: bool,
     as_json: bool,
@@ -184,7 +184,7 @@ def show(session: str, source: str | None, from_home: Path | None, form: str, re
 @_model
 @_window
 @_count_online
-@_as_json
+@as_json_option
 def decide(
     session: str, source: str | None, from_home: Path | None, agent: str | None, model: str | None,
     window: int | None, count_online: bool, as_json: bool,
@@ -271,7 +271,7 @@ def _verdict(name: str, target: Target, decided: Decision) -> str:
 @click.option("--dry-run", is_flag=True, help="Show everything, write nothing.")
 @click.option("--again", is_flag=True, help="Migrate even where just this was done before.")
 @click.option("--run", "start", is_flag=True, help="Start the target with the session.")
-@_as_json
+@as_json_option
 def migrate(
     session: str, agent: str, source: str | None, model: str | None, into: Path | None, home: Path | None,
     from_home: Path | None, budget: int | None, window: int | None, count_online: bool, compressor: str,
@@ -310,7 +310,7 @@ def _check_start(agent: str, form: Form) -> None:
 @main.command("models")
 @click.argument("name", required=False)
 @click.option("--refresh", is_flag=True, help="First ask the providers whose key or address is in the environment.")
-@_as_json
+@as_json_option
 def models_command(name: str | None, refresh: bool, as_json: bool) -> None:
     """What models take, and who says so."""
     from . import model_report
@@ -330,64 +330,16 @@ def models_command(name: str | None, refresh: bool, as_json: bool) -> None:
         click.echo(printable(line))
 
 
-@main.command("migrations")
-@_as_json
-def migrations_command(as_json: bool) -> None:
-    """What was migrated, the newest first."""
-    from .migrations import listing
-    from .storage import Store
-
-    rows = listing(Store())
-    if as_json:
-        print_json(rows)
-        return
-    for row in rows:
-        source, target = row["source"], row["target"]
-        result = (target["session_id"] or "memory")[:8]
-        ends = f"{source['agent']} {source['session_id'][:18]} -> {target['agent']} {result}"
-        sizes = f"{row['tokens_before']:,} -> {row['tokens_after']:,} tokens"
-        click.echo(f"{row['migration']:<14}{row['created_at'][:16]:<18}{printable(ends):<60}{row['mode']:<10}{sizes}")
-
-
-@main.command()
-@click.argument("migration")
-def undo(migration: str) -> None:
-    """Take back what a migration wrote, that and nothing else."""
-    from .migrations import undo as take_back
-    from .storage import Store
-
-    done = take_back(Store(), migration)
-    for path in done["written"]["paths"]:
-        click.echo(f"removed: {path}")
-    for block in done["written"].get("blocks", ()):
-        click.echo(f"removed: the block in {block['path']}")
-
-
-@main.command("recall")
-@click.argument("name", metavar="ID")
-@click.option("--lines", help="Of it the lines A:B, from 1, both included.")
-@click.option("--grep", help="Only lines that hold this text, with their numbers.")
-@_as_json
-def recall_command(name: str, lines: str | None, grep: str | None, as_json: bool) -> None:
-    """What was left out of a compressed session, by the ID in the mark, word for word."""
-    from .retrieval import find, selected
-
-    found = find(name)
-    text = selected(found.text, lines, grep)
-    if as_json:
-        print_json({**found.to_dict(), "data": found.data.decode("utf-8", "surrogatepass"), "text": text})
-        return
-    when = f", {found.timestamp}" if found.timestamp else ""
-    click.echo(f"{found.agent} session {printable(found.session_id)}{when}", err=True)
-    click.echo(text)
-
-
 @main.command("mcp")
 def mcp_command() -> None:
     """Serve the MCP tools over stdin and stdout."""
     from .server import main as serve
 
     serve()
+
+
+for _command in COMMANDS:
+    main.add_command(_command)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from .files import is_folder
 from .model import Value, headline
 
 if TYPE_CHECKING:
+    from .retrieval import Original
     from .storage import Workspace
 
 Record = dict[str, Any]
@@ -28,6 +29,9 @@ _AT_A_TURN = 5
 # Seconds. The client that asks may be the one whose session is meant, and Claude Code (2.1.159, 2.1.332) writes what
 # was said about a tenth of a second later.
 _UNTIL_WRITTEN = 0.3
+# Seconds that new sessions are taken in before a search, well below the time after which clients give a tool up.
+_INDEXING = 10.0
+_MOST_AROUND = 20
 
 # The values have no slots: the SDK, which makes schemas of them, would take the slots for defaults.
 
@@ -80,6 +84,32 @@ class Recalled(Value):
     timestamp: str | None
     text: str
     path: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passage(Value):
+    """A passage of a stored session: its id, where it stands, and its first words on a line. tokens: what recall of it
+    costs."""
+
+    id: str
+    agent: str
+    session_id: str
+    title: str | None
+    turn: int
+    role: str
+    time: str | None
+    line: str
+    tokens: int
+    score: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchResult(Value):
+    """Passages, the best first, and what they were found by."""
+
+    passages: list[Passage]
+    by: str
+    warnings: list[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,12 +254,41 @@ def migrate_session(
 
 
 def recall(id: str, lines: str | None = None, grep: str | None = None) -> Recalled:
-    """What stands under the id of a mark, or of its lines those named. Raises NotFound, ReadError, UsageError."""
-    from . import retrieval
+    """What stands under the id of a mark or a passage, or of its lines those named. Raises NotFound, ReadError,
+    UsageError."""
+    from . import retrieval, search
+
+    return _recalled(found := search.recalled(id), retrieval.selected(found.text, lines, grep))
+
+
+def search_memory(
+    query: str, agent: str | None = None, since: str | None = None, cwd: str | None = None, everywhere: bool = False,
+    limit: int = 10,
+) -> SearchResult:  # fmt: skip
+    """The passages of stored sessions that hold words of the query: of one folder (default: the current one) or of all.
+    Raises UsageError, NotFound (agent), ReadError."""
+    from .search import search
+
+    found = search(
+        query, _folder(cwd), everywhere=everywhere, agent=agent, since=since, limit=_checked(limit), seconds=_INDEXING
+    )
+    return SearchResult(
+        passages=[Passage(**hit.to_dict()) for hit in found.hits], by=found.by, warnings=list(found.warnings)
+    )
+
+
+def context_around(id: str, before: int = 2, after: int = 2) -> Recalled:
+    """The passage of that id with so many before and behind it. Raises NotFound, UsageError, ReadError."""
+    from . import search
+
+    if not (0 <= before <= _MOST_AROUND and 0 <= after <= _MOST_AROUND):
+        raise UsageError("before or after is out of range", f"give 0 to {_MOST_AROUND}")
+    return _recalled(found := search.surrounded(id, before, after), found.text)
+
+
+def _recalled(found: Original, text: str) -> Recalled:
     from .storage import Store
 
-    found = retrieval.find(id)
-    text = retrieval.selected(found.text, lines, grep)
     path = None if len(text) <= MOST_CHARACTERS else _written(Store().workspace(""), "recalled", ".txt", text)
     return Recalled(
         id=found.id, agent=found.agent, session_id=found.session_id, title=headline(found.title),

@@ -38,6 +38,8 @@ ARGUMENTS = {
     "list_known_models": {"query", "limit", "cursor"},
     "migrate_session": {"messages_json", "source_model", "target_model", "target_agent", "budget", "workspace"},
     "recall": {"id", "lines", "grep"},
+    "search_memory": {"query", "agent", "since", "cwd", "everywhere", "limit"},
+    "context_around": {"id", "before", "after"},
     "list_sessions": {"agent", "cwd", "limit"},
     "handoff": {"session", "target_agent", "model", "into", "form", "dry_run"},
 }
@@ -361,6 +363,21 @@ def test_a_result_without_its_call_and_a_call_without_its_result_are_repaired() 
 # --- sessions
 
 
+def test_what_was_said_in_a_session_is_found_and_recalled(own_home: Path) -> None:
+    (own_home / ".codex").symlink_to(EXAMPLES)
+    (found,) = answers(("search_memory", {"query": "columns of 東京", "everywhere": True, "limit": 3}))
+    assert (len(found["passages"]), found["by"], found["warnings"]) == (3, "words", [])
+    first = found["passages"][0]
+    assert (first["agent"], first["session_id"]) == ("codex", LONG_ID)
+    whole, around, named = answers(
+        ("recall", {"id": first["id"]}),
+        ("context_around", {"id": first["id"], "before": 1, "after": 1}),
+        ("search_memory", {"query": "columns", "agent": "claude-code", "everywhere": True}),
+    )
+    assert whole["text"] in around["text"] != whole["text"]
+    assert named["passages"] == []
+
+
 def test_sessions_are_listed_in_small_rows_and_handed_off_as_the_command_line_does(
     own_home: Path, tmp_path: Path, project: Path
 ) -> None:
@@ -457,6 +474,11 @@ def test_what_a_better_call_would_mend_is_an_error_with_a_remedy_and_the_server_
         (migration(HI, budget=1_999), "1,999 tokens is too small", "at least 2,000"),
         (migration(HI, workspace="/no/such\0folder"), "is no folder", "full path"),
         (("recall", {"id": "abc", "lines": "x"}), "nothing is kept under", "marks"),
+        (("search_memory", {"query": "?!"}), "no words", "an identifier"),
+        (("search_memory", {"query": "x", "since": "soon"}), "is no time", "give a day"),
+        (("search_memory", {"query": "x", "limit": 0}), "limit of 0", "1 to 100"),
+        (("context_around", {"id": "abc"}), "no passage is called", "search_memory"),
+        (("context_around", {"id": "abc", "before": 21}), "out of range", "0 to 20"),
         ((listed, {"agent": "emacs"}), "no agent is called 'emacs'", "one of: codex, claude-code"),
         ((listed, {"cwd": "/no/such/folder"}), "is no folder", "full path"),
         ((listed, {"limit": 101}), "limit of 101", "1 to 100"),

@@ -1,0 +1,118 @@
+"""The commands about what the store holds: migrations, undo, recall, search, index."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from . import agents
+from .printing import as_json_option, print_json, printable
+
+_FOLDER = click.Path(path_type=Path)
+
+
+@click.command("migrations")
+@as_json_option
+def migrations_command(as_json: bool) -> None:
+    """What was migrated, the newest first."""
+    from .migrations import listing
+    from .storage import Store
+
+    rows = listing(Store())
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        source, target = row["source"], row["target"]
+        result = (target["session_id"] or "memory")[:8]
+        ends = f"{source['agent']} {source['session_id'][:18]} -> {target['agent']} {result}"
+        sizes = f"{row['tokens_before']:,} -> {row['tokens_after']:,} tokens"
+        click.echo(f"{row['migration']:<14}{row['created_at'][:16]:<18}{printable(ends):<60}{row['mode']:<10}{sizes}")
+
+
+@click.command()
+@click.argument("migration")
+def undo(migration: str) -> None:
+    """Take back what a migration wrote, that and nothing else."""
+    from .migrations import undo as take_back
+    from .storage import Store
+
+    done = take_back(Store(), migration)
+    for path in done["written"]["paths"]:
+        click.echo(f"removed: {path}")
+    for block in done["written"].get("blocks", ()):
+        click.echo(f"removed: the block in {block['path']}")
+
+
+@click.command("recall")
+@click.argument("name", metavar="ID")
+@click.option("--lines", help="Of it the lines A:B, from 1, both included.")
+@click.option("--grep", help="Only lines that hold this text, with their numbers.")
+@click.option("--around", type=click.IntRange(0, 50), help="A passage that a search found, with so many on each side.")
+@as_json_option
+def recall_command(name: str, lines: str | None, grep: str | None, around: int | None, as_json: bool) -> None:
+    """What was left out of a compressed session, or found by a search, by its ID, word for word."""
+    from .retrieval import selected
+    from .search import recalled
+
+    found = recalled(name, around or 0)
+    text = selected(found.text, lines, grep)
+    if as_json:
+        print_json({**found.to_dict(), "data": found.data.decode("utf-8", "surrogatepass"), "text": text})
+        return
+    when = f", {found.timestamp}" if found.timestamp else ""
+    click.echo(f"{found.agent} session {printable(found.session_id)}{when}", err=True)
+    click.echo(text)
+
+
+@click.command("search")
+@click.argument("query")
+@click.option("--from", "agent", type=click.Choice(list(agents.AGENTS)), help="Only sessions of this agent.")
+@click.option("--since", help="Only what is not older than this day.")
+@click.option("--cwd", type=_FOLDER, help="In the sessions of this folder; default: the current one.")
+@click.option("--all", "everywhere", is_flag=True, help="In the sessions of all folders.")
+@click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True, help="At most so many.")
+@as_json_option
+def search_command(
+    query: str, agent: str | None, since: str | None, cwd: Path | None, everywhere: bool, limit: int, as_json: bool
+) -> None:
+    """What was said in any session, found by its words; recall ID gives a passage whole."""
+    from .search import search
+
+    answer = search(query, cwd, everywhere=everywhere, agent=agent, since=since, limit=limit)
+    for warning in answer.warnings:
+        click.echo(f"note: {printable(warning)}", err=True)
+    if as_json:
+        print_json(answer.to_dict())
+        return
+    for hit in answer.hits:
+        where = f"{hit.agent} {printable(hit.session_id)[:8]}, turn {hit.turn}, {(hit.time or '')[:16]}"
+        click.echo(f"{hit.id}  {where}, {hit.tokens:,} tokens\n  {hit.role}: {printable(hit.line)}")
+    if not answer.hits:
+        click.echo("nothing was found" if everywhere else "nothing was found here; everywhere: --all", err=True)
+
+
+@click.command("index")
+@click.option("--cwd", type=_FOLDER, help="The sessions of this folder; default: the current one.")
+@click.option("--all", "everywhere", is_flag=True, help="All sessions of all agents on this machine.")
+def index_command(cwd: Path | None, everywhere: bool) -> None:
+    """Take sessions into the index that search uses. It can be broken off, and goes on where it was."""
+    from .search import index_sessions
+
+    def progress(done: int, of: int, name: str) -> None:
+        if sys.stderr.isatty():
+            click.echo(f"\r\x1b[K{done + 1} of {of}: {printable(name)[-60:]}", nl=False, err=True)
+
+    def tell(problem: str) -> None:
+        click.echo(f"note: {printable(problem)}", err=True)
+
+    added = index_sessions(cwd, everywhere=everywhere, progress=progress, tell=tell)
+    if sys.stderr.isatty():
+        click.echo("\r\x1b[K", nl=False, err=True)
+    click.echo(f"{added:,} new passages")
+
+
+COMMANDS: tuple[Any, ...] = (migrations_command, undo, recall_command, search_command, index_command)

@@ -1,0 +1,253 @@
+"""Search over the sessions of a folder and of the machine: what is found, what is new, and what goes wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from places import environment
+
+from session_migrator import Session, agents, from_messages, migrate
+from session_migrator.errors import NotFound, Refused, UsageError
+from session_migrator.migrations import undo
+from session_migrator.retrieval.index import NAME
+from session_migrator.retrieval.originals import KIND
+from session_migrator.search import Answer, context_around, index_sessions, recalled, search
+from session_migrator.storage import Store
+
+
+def said(*turns: str, title: str = "A talk") -> Session:
+    """A session of questions, each with the answer to it after a bar."""
+    messages = [
+        {"role": role, "content": text}
+        for turn in turns
+        for role, text in zip(("user", "assistant"), turn.split("|"), strict=True)
+    ]
+    return from_messages(messages, title=title)
+
+
+def stored(session: Session, project: Path, agent: str = "claude-code") -> Path:
+    """The file of a session that an agent has stored."""
+    spec = agents.get(agent)
+    assert spec.write
+    return Path(spec.write(session, spec.locate(None), project).paths[0])
+
+
+TALK = said(
+    "Which port does the tide server use?|It listens on 7461, set in server.toml.",
+    "And who decided that?|Marit did, since 8080 was taken by the proxy.",
+    "東京の行がずれている|renderTable の幅の計算が原因です。",
+)
+
+
+def long_session() -> Session:
+    return said(*(f"Question {number}|Answer {number} {'and so on ' * 400}zebra{number}" for number in range(20)))
+
+
+def lines(answer: Answer) -> list[str]:
+    return [hit.line for hit in answer.hits]
+
+
+@pytest.fixture
+def talk(project: Path) -> Path:
+    return stored(TALK, project)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("tide server port", "It listens on 7461"), ("proxy", "since 8080 was taken"), ("server.toml", "It listens on"),
+        ("renderTable", "renderTable の幅"), ("render table", "renderTable の幅"), ("幅", "renderTable の幅"),
+        ("東京", "東京の行"),
+    ],
+)  # fmt: skip
+@pytest.mark.usefixtures("talk")
+def test_a_passage_is_found_by_its_words(project: Path, query: str, expected: str) -> None:
+    assert any(expected in line for line in lines(search(query, project))[:2])
+
+
+@pytest.mark.usefixtures("talk")
+def test_a_hit_says_where_it_is_from_and_what_it_costs(project: Path) -> None:
+    hit = search("8080", project).hits[0]
+    assert (hit.agent, hit.title, hit.turn, hit.role) == ("claude-code", "A talk", 2, "assistant")
+    assert 5 < hit.tokens < 40
+    assert recalled(hit.id).text == "Marit did, since 8080 was taken by the proxy."
+
+
+@pytest.mark.usefixtures("talk")
+def test_an_answer_without_the_words_is_found_beside_its_question(project: Path) -> None:
+    assert any(line.startswith("Marit") for line in lines(search("who decided", project)))
+
+
+@pytest.mark.usefixtures("talk")
+def test_neighbours_are_shown_in_order(project: Path) -> None:
+    hit = search("8080", project).hits[0]
+    shown = [found.passage.text[:12] for found in context_around(hit.id, 1, 1)]
+    assert shown == ["And who deci", "Marit did, s", "東京の行がずれている"]
+    assert [found.id for found in context_around(hit.id[:8], 0, 0)] == [hit.id]
+
+
+def test_only_the_folder_is_searched_unless_all_are_wanted(project: Path, tmp_path: Path, talk: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    stored(said("Where is the lighthouse?|On Bjornoya."), other)
+    assert talk.exists()
+    assert not search("lighthouse", project).hits
+    assert lines(search("lighthouse", project, everywhere=True))[0] == "Where is the lighthouse?"
+    assert lines(search("lighthouse", other))
+
+
+def test_agents_and_days_can_be_told_apart(project: Path, talk: Path) -> None:
+    assert talk.exists()
+    stored(said("Which port, in Codex?|9000 it is."), project, "codex")
+    assert {hit.agent for hit in search("port", project).hits} == {"claude-code", "codex"}
+    assert {hit.agent for hit in search("port", project, agent="codex").hits} == {"codex"}
+    assert search("port", project, since="2020-01-01").hits
+    assert not search("port", project, since="2100-01-01").hits
+
+
+def test_what_was_said_since_is_found(project: Path, talk: Path) -> None:
+    assert not search("walrus", project).hits
+    talk.write_text(talk.read_text(encoding="utf-8").replace("renderTable", "walrus"), encoding="utf-8")
+    os.utime(talk, ns=(1, 1))
+    assert any("walrus" in line for line in lines(search("walrus", project)))
+    assert not search("renderTable", project).hits
+
+
+def test_what_was_indexed_stays_found_though_its_file_is_gone(project: Path, talk: Path) -> None:
+    assert index_sessions(project) > 3
+    talk.unlink()
+    hit = search("8080", project).hits[0]
+    assert "8080" in recalled(hit.id).text
+
+
+def test_taking_in_twice_adds_nothing(project: Path, talk: Path) -> None:
+    assert talk.exists()
+    assert index_sessions(project) == 6
+    assert index_sessions(project) == 0
+    os.utime(talk)
+    assert index_sessions(project) == 0
+
+
+def test_what_cannot_be_read_is_told_and_hides_nothing(project: Path, talk: Path) -> None:
+    assert talk.exists()
+    migrate(long_session(), "claude-code", "claude-opus-5-5", project, budget=3_000)
+    (packed,) = (Store().workspace(project).path / KIND).iterdir()
+    packed.write_bytes(packed.read_bytes()[:-100])
+    told: list[str] = []
+    assert index_sessions(project, tell=told.append) >= 6
+    assert [problem.partition(": ")[0] for problem in told] == ["not indexed"]
+    assert lines(search("8080", project))
+
+
+def test_a_migrated_copy_is_not_found_twice(project: Path, talk: Path) -> None:
+    migrate(talk, "codex", into=project)
+    assert [hit.agent for hit in search("8080", project).hits] == ["claude-code"] * len(search("8080", project).hits)
+    assert len([line for line in lines(search("8080", project)) if line.startswith("Marit did")]) == 1
+
+
+def test_originals_of_a_compression_are_found_and_go_with_it(project: Path) -> None:
+    done = migrate(long_session(), "claude-code", "claude-opus-5-5", project, budget=3_000)
+    assert done.mode == "compress"
+    hit = search("zebra3", project).hits[0]
+    assert "zebra3" in recalled(hit.id).text
+    assert done.migration
+    undo(Store(), done.migration)
+    assert not search("zebra3", project).hits
+
+
+@pytest.mark.parametrize("query", ["", "  ", "?!", '"'])
+def test_a_query_without_words_is_refused(project: Path, query: str) -> None:
+    with pytest.raises(UsageError, match="no words"):
+        search(query, project)
+
+
+def test_a_time_that_is_none_is_refused(project: Path) -> None:
+    with pytest.raises(UsageError, match="no time"):
+        search("x", project, since="yesterday")
+
+
+@pytest.mark.parametrize("damage", [b"", b"not a database at all, whatever it is called" * 100, None])
+def test_a_damaged_index_is_made_anew_with_a_warning(project: Path, talk: Path, damage: bytes | None) -> None:
+    assert talk.exists()
+    index_sessions(project)
+    path = Store().workspace(project).path / NAME
+    whole = path.read_bytes()
+    path.write_bytes(whole[:2000] + b"\xff" * (len(whole) - 2000) if damage is None else damage)
+    for suffix in ("-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    answer = search("8080", project)
+    assert lines(answer)
+    assert any("made anew" in warning for warning in answer.warnings) or damage == b""
+
+
+def test_an_index_of_a_later_version_is_left_alone(project: Path, talk: Path) -> None:
+    assert talk.exists()
+    index_sessions(project)
+    path = Store().workspace(project).path / NAME
+    database = sqlite3.connect(path)
+    database.execute("PRAGMA user_version = 99")
+    database.close()
+    before = path.read_bytes()
+    with pytest.raises(Refused, match="later version"):
+        search("8080", project)
+    everywhere = search("8080", everywhere=True)
+    assert not everywhere.hits
+    assert "later version" in everywhere.warnings[0]
+    assert path.read_bytes() == before
+
+
+def test_nobody_else_reads_the_index(project: Path, talk: Path) -> None:
+    assert talk.exists()
+    index_sessions(project)
+    path = Store().workspace(project).path / NAME
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_secrets_are_not_in_a_line_and_a_passage_is_word_for_word(project: Path) -> None:
+    token = "ghp_" + "a1B2" * 9
+    stored(said(f"The token of the walrus is {token}|Noted."), project)
+    hit = search("walrus", project).hits[0]
+    assert token not in hit.line
+    assert token in recalled(hit.id).text
+
+
+def test_what_is_under_no_id_is_not_found() -> None:
+    with pytest.raises(NotFound, match="no passage"):
+        context_around("0123456789")
+    with pytest.raises(NotFound, match="nothing is kept"):
+        recalled("0123456789")
+
+
+def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "session_migrator.cli", *arguments]
+    return subprocess.run(
+        command, capture_output=True, encoding="utf-8", env=environment(PYTHONUTF8="1"), cwd=cwd, check=False
+    )
+
+
+def test_the_commands_index_search_and_recall(project: Path, talk: Path) -> None:
+    assert talk.exists()
+    indexed, again = run("index", cwd=project), run("index", "--all")
+    assert (indexed.stdout, again.stdout) == ("6 new passages\n", "0 new passages\n")
+    found = run("search", "8080", cwd=project)
+    name = found.stdout.split()[0]
+    assert f"{name}  claude-code" in found.stdout
+    assert "assistant: Marit did, since 8080 was taken" in found.stdout
+    assert run("recall", name).stdout == "Marit did, since 8080 was taken by the proxy.\n"
+    assert run("recall", name, "--around", "1").stdout.startswith("And who decided that?")
+    rows = json.loads(run("search", "8080", "--all", "--json").stdout)
+    assert rows["by"] == "words"
+    assert rows["hits"][0]["id"] == name
+
+
+def test_a_search_that_finds_nothing_says_where_else_to_look(project: Path, tmp_path: Path) -> None:
+    done = run("search", "walrus", "--cwd", str(project), cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "--all" in done.stderr
+    assert not list((tmp_path / "store").glob("workspaces/*"))
