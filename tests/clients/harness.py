@@ -312,9 +312,10 @@ def main_requests(client: str, requests: Sequence[Request], prompt: str | None =
     """The requests of the conversation itself: those with tools and, where ``prompt`` is given, with
     it as the last text of the user. The first one of a resumed run shows what was taken over."""
     found: list[Request] = []
+    kind = kind_of(client)
     for request in requests:
-        path = request["path"].split("?")[0]
-        if re.fullmatch(kind_of(client).path, path) and offered_tools(request["body"]):
+        path, body = request["path"].split("?")[0], request["body"]
+        if re.fullmatch(kind.path, path) and offered_tools(body) and not kind.aside(body):
             said = [value for role, kind, value, _ in conversation(client, request) if (role, kind) == ("user", "text")]
             if prompt is None or said[-1:] == [prompt]:
                 found.append(request)
