@@ -207,10 +207,41 @@ def test_a_result_behind_a_compression_is_none_of_it(tmp_path: Path) -> None:
     called = calls("1", "2")["message"]
     first = content([answers("1", output="a")])
     path = a_file(
-        tmp_path / "s.jsonl", says("Go."), compression(SUMMARY, called, first),
+        tmp_path / "s.jsonl", says("Go."), says("Yes.", "assistant"), compression(SUMMARY, called, first),
         says([answers("2", output="b")], "tool_result"),
     )  # fmt: skip
-    assert [len(message.results) for message in full_history(read_session(path)).messages] == [0, 1]
+    assert [len(message.results) for message in full_history(read_session(path)).messages] == [0, 0, 1]
+
+
+@pytest.mark.parametrize("version", ["0.24.4", "0.15.10"])
+def test_a_recorded_compression_stands_for_what_was_before_but_not_for_what_waited(version: str) -> None:
+    """The newer one records the prompt before the compression that makes room for it, and does not hold it there; the
+    older one holds it there with an answer that is recorded behind it once more."""
+    session = read_session(recorded(f"{version}-compression"))
+    told = texts(session.messages)
+    assert told[-2:] == [("human", "How many notes?"), ("model", "Two.")]
+    files = ["summary"] if version == "0.24.4" else []  # as they were then
+    assert [message.origin for message in session.messages] == ["summary", "summary", *files, "human", "model"]
+    complete = [text for _, text in texts(full_history(session).messages)]
+    assert complete == ["Remember note one.", "Noted, one.", "Read the notes.", "One line.", "How many notes?", "Two."]
+
+
+def test_what_waits_for_a_compression_is_live_and_stands_once(tmp_path: Path) -> None:
+    result = [answers("1", output="a")]
+    path = a_file(
+        tmp_path / "s.jsonl", says("one"), calls("1"), says(result, "tool_result"), notes("ui_telemetry"),
+        compression(SUMMARY, calls("1")["message"]), says("two", "assistant"), says("three"), says("four", "assistant"),
+        says("five"), compression(SUMMARY, TAKEN_IN, content([{"text": "<system-reminder>"}, {"text": "five"}])),
+        says("six", "assistant"),
+    )  # fmt: skip
+    session = read_session(path)
+    assert [text for _, text in texts(session.messages)][-2:] == ["five", "six"]
+    complete = full_history(session).messages
+    assert [text for _, text in texts(complete)] == ["one", "two", "three", "four", "five", "six"]
+    path.write_text("".join(path.read_text("utf-8").splitlines(keepends=True)[:6]), encoding="utf-8")
+    session = read_session(path)
+    assert [len(message.results) for message in session.messages] == [0, 0, 1, 0]
+    assert [len(message.results) for message in full_history(session).messages] == [0, 0, 1, 0]
 
 
 def test_what_is_not_known_is_named_and_the_rest_is_read(tmp_path: Path) -> None:

@@ -14,10 +14,17 @@ from ..jsonl import Record, rows, table, text
 
 COMPRESSION = "chat_compression"
 """The subtype of the record that holds what its model is sent in the place of all before it."""
+OF_ALL = "standsForAllBefore"
+"""Our own key of a compression that stands for all before it, whereas the client's does not for what waited then."""
 # Records in the user's place that the client wrote: of background tasks and goals, or that its model is not sent.
 _CLIENTS_OWN = ("notification", "goal_runtime", "background_task_completed", "realtime_message")
 # How a text begins that the client put into the user's message.
-_INJECTED = ("<system-reminder>", "<qwen:user-prompt-submit-context>", "<task-notification>")
+_INJECTED = (
+    "<system-reminder>", "<qwen:user-prompt-submit-context>", "<task-notification>", "<plan-mode-active>",
+    "<background-tasks>",
+)  # fmt: skip
+# How a text begins that it put behind a summary: files as they were then (0.24).
+_RESTORED = ("Recently accessed file (", "The following files were recently accessed before context was compacted")
 # The model's part of a compressed history, written by the client (0.15, 0.24).
 _TAKEN_IN = "Got it. Thanks for the additional context!"
 
@@ -29,7 +36,7 @@ def conversation(records: Iterable[Record]) -> tuple[Sequence[Message], int]:
     for record in records:
         if is_compression(record):
             for number, content in enumerate(replacement(record)):
-                _add(drafts, contents, content, record, stands_first=not number)
+                _add(drafts, contents, content, record, number)
             drafts.extend(())  # what comes now is none of it
             standing = len(drafts)
         else:
@@ -60,11 +67,10 @@ def _is_injected(words: str) -> bool:
     return words.lstrip().startswith(_INJECTED)
 
 
-def _add(
-    drafts: Drafts, contents: Reader, content: Record, record: Record, *, stands_first: bool = False
-) -> None:  # fmt: skip
+def _add(drafts: Drafts, contents: Reader, content: Record, record: Record, number: int | None = None) -> None:
     """A content, with what its record says of it: results of tools, and words of the human, the model or the client.
-    ``stands_first``: the summary is in it, where it is not the client's reminders."""
+    ``number``: which one of a compression it is; the summary is in the first, where that is not the client's reminders.
+    """
     about: dict[str, Any] = {"id": text(record.get("uuid")), "timestamp": timestamps.parse(record.get("timestamp"))}
     parts = [_judged(part, table(record.get("toolCallResult"))) for part in contents.parts(content.get("parts"))]
     contents.add_results(drafts, parts, about)
@@ -78,15 +84,17 @@ def _add(
         model = text(record.get("model"))
         drafts.add(Draft(role="assistant", parts=said, origin="summary" if only else "model", model=model, **about))
         return
-    whole: Origin | None = "injected" if record.get("subtype") in _CLIENTS_OWN else None
-    for origin, run in by_origin(_told(said, whole, "summary" if stands_first else "human")):
+    own = record.get("subtype") in _CLIENTS_OWN
+    told: Iterator[tuple[Origin | None, Part]] = (("injected" if own else _origin(part, number), part) for part in said)
+    for origin, run in by_origin(told):
         drafts.add(Draft(role="user", parts=run, origin=origin, **about))
 
 
-def _told(parts: Iterable[Part], whole: Origin | None, origin: Origin) -> Iterator[tuple[Origin | None, Part]]:
-    for part in parts:
-        injected = isinstance(part, Text) and _is_injected(part.text)
-        yield whole or ("injected" if injected else origin), part
+def _origin(part: Part, number: int | None) -> Origin:
+    words = part.text if isinstance(part, Text) else ""
+    if _is_injected(words):
+        return "injected"
+    return "summary" if number == 0 or (number and words.startswith(_RESTORED)) else "human"
 
 
 def _judged(part: Part, about: Record) -> Part:

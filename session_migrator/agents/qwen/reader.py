@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 
 from ... import timestamps
@@ -17,7 +18,7 @@ from ..jsonl import Record, dump, ends, lines, records_of, table, text
 from ..paths import newest_first
 from ..spec import Reading, Remember, looked_at
 from . import client
-from .messages import COMPRESSION, conversation, human_words, is_compression
+from .messages import COMPRESSION, OF_ALL, conversation, human_words, is_compression, replacement
 
 _PARENT = re.compile(rb'"parentUuid"\s*:')
 # What only its own lines have beside a parent: messages of Gemini's form, and records of the client's own.
@@ -81,10 +82,15 @@ def read(path: Path) -> Reading:
     if not known:
         raise FormatError(f"{path} is no Qwen Code session", "name a file of ~/.qwen/projects/<project>/chats")
     live, _, tree_losses = active(nodes or sidechain)
-    last = max((at for at, node in enumerate(live) if node.id in compressions), default=0)
+    cut = max((at for at, node in enumerate(live) if node.id in compressions), default=-1)
     with _loader(path, places) as load:
-        messages, standing = conversation(map(load, live[last:]))
-        before, _ = conversation(_spoken(map(load, live[:last])))
+        past, rest = live[: max(cut, 0)], live[cut + 1 :]
+        if cut >= 0:
+            waiting = _waiting(past, live[cut], load)
+            past, rest = past[: len(past) - len(waiting)], [*waiting, *rest]
+        compression = [_without_next(load(live[cut]), rest, load)] if cut >= 0 else []
+        messages, standing = conversation(chain(compression, map(load, rest)))
+        before, _ = conversation(_spoken(map(load, past)))
     if all(message.origin == "injected" for message in messages):
         raise NoConversation(f"{path} holds no conversation", "name another session (session-migrator list --all)")
     earlier = [message for message in before if message.origin not in ("injected", "summary")]
@@ -141,6 +147,30 @@ def _loader(path: Path, places: dict[str, list[Place]]) -> Generator[Callable[[N
             return {**record, "message": {**table(record.get("message")), "parts": parts}}
 
         yield whole
+
+
+def _waiting(past: Sequence[Node], cut: Node, load: Callable[[Node], Record]) -> Sequence[Node]:
+    """The last records before a compression that the client made room for by it: what the user asked, or a tool
+    returned, since the last answer, where the compression does not hold it itself. The client, when it resumes, leaves
+    that out (0.24.4)."""
+    compression = load(cut)
+    held = [part for content in replacement(compression) for part in parts_of(content.get("parts"))]
+    held_all, count = table(compression.get("systemPayload")).get(OF_ALL) is True, 0
+    for record in map(load, reversed(past) if not held_all else ()):
+        parts = [*parts_of(table(record.get("message")).get("parts"))]
+        if record.get("type") == "assistant" or (parts and all(part in held for part in parts)):
+            break
+        count += 1
+    return past[len(past) - count :]
+
+
+def _without_next(compression: Record, rest: Sequence[Node], load: Callable[[Node], Record]) -> Record:
+    """A compression without an answer at its end that is the next record too (0.15.10)."""
+    contents = replacement(compression)
+    following = next((load(node).get("message") for node in rest if node.speaks), None)
+    if contents[-1].get("role") == "model" and contents[-1] == following:
+        return {**compression, "systemPayload": {"compressedHistory": contents[:-1]}}
+    return compression
 
 
 def _spoken(records: Iterable[Record]) -> Iterator[Record]:

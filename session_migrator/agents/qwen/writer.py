@@ -14,7 +14,7 @@ from ..contents import written
 from ..jsonl import Record, dump, table
 from ..spec import Written
 from . import client
-from .messages import COMPRESSION
+from .messages import COMPRESSION, OF_ALL
 
 
 def write(session: Session, home: Path, folder: Path) -> Written:
@@ -60,7 +60,7 @@ def _conversation(session: Session) -> Iterator[tuple[str, str, str, Record]]:
         yield str(at), stamp, "assistant", told
     if session.earlier:
         counts = {"originalTokenCount": size or 0, "newTokenCount": size or 0, "compressionStatus": 1}
-        payload = {"info": counts, "compressedHistory": [*_contents(session.messages)]}
+        payload = {"info": counts, "compressedHistory": [*_contents(session.messages)], OF_ALL: True}
         yield COMPRESSION, stamp, "system", {"subtype": COMPRESSION, "systemPayload": payload}
     title = session.title or headline(goal(session.messages))
     if title:
