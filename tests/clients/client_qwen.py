@@ -76,11 +76,14 @@ def aside(body: Body) -> bool:
     return str(body["messages"][0].get("content")).startswith(_EXTRACTS)
 
 
+_SHOWN = r"Resume Session[^›]*›|No sessions found"
+
+
 def listed(setup: Setup) -> str:
     """Its own list, an id and a title a line; an older one has a picker alone, which shows no ids."""
     where = {"home": setup.home, "cwd": setup.cwd, "config_dir": setup.config_dir}
     if setup.client != agent_of(setup.client):
-        return harness.interact(setup.client, ["--resume"], [("Resume Session|No sessions", "")], lines=400, **where)[0]
+        return harness.interact(setup.client, ["--resume"], [(_SHOWN, "")], lines=400, **where)[0]
     run = harness.run_client(setup.client, ["sessions", "list", "--json", "--limit=1000"], **where)
     rows = map(json.loads, run.stdout.splitlines())
     return "\n".join(f"{row['sessionId']} {row['customTitle'] or row['prompt']}" for row in rows)
