@@ -14,7 +14,7 @@ from places import FIXTURES, LONG
 from session_migrator import Store, agents, from_messages, list_sessions, migrate, migrations, read_session
 from session_migrator.agents import jsonl
 from session_migrator.agents.qwen import client
-from session_migrator.errors import FormatError, NoConversation
+from session_migrator.errors import FormatError, NoConversation, UnknownModel
 from session_migrator.lowering import lower
 from session_migrator.model import REPLACED, Image, Message, Session, Text, Thinking, ToolCall, ToolResult
 from session_migrator.sequences import full_history
@@ -390,6 +390,9 @@ def test_a_target_is_as_the_settings_have_it(own_home: Path, project: Path, monk
     assert target().instructions == 0
     assert (target(MODEL).window.context, target(MODEL).trigger) == (272_000, 231_200)
     assert target("gpt-4.1").trigger == 131_072 - 33_000
+    assert target("coder-model").trigger == 850_000
+    with pytest.raises(UnknownModel):
+        target("gpt-77")
     monkeypatch.setenv("OPENAI_MODEL", MODEL)
     assert (target().model, target().why["model"]) == (MODEL, "OPENAI_MODEL")
     home = own_home / ".qwen"
@@ -421,7 +424,7 @@ def test_the_instructions_are_those_of_the_home_and_of_the_repository(own_home: 
     (project / ".git").mkdir()
     home = own_home / ".qwen"
     paths = [
-        home / "QWEN.md", project / "QWEN.md", inner / "QWEN.md", project / "AGENTS.md",
+        home / "QWEN.md", project.parent / "QWEN.md", project / "QWEN.md", inner / "QWEN.md", project / "AGENTS.md",
         project / ".qwen" / "QWEN.local.md", project / ".qwen" / "rules" / "one.md",
         client.project_folder(home, project) / "memory" / "MEMORY.md",
     ]  # fmt: skip
@@ -429,6 +432,8 @@ def test_the_instructions_are_those_of_the_home_and_of_the_repository(own_home: 
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x", encoding="utf-8")
     assert list(client.instructions(home, inner)) == paths
+    (project / ".git").rmdir()
+    assert project / "AGENTS.md" in client.instructions(home, inner)
 
 
 def test_a_compressed_session_says_how_large_it_is(project: Path, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from ..settings import joined, settings_of, unreadable
 VERSION = "0.24.4"
 FOLDER = ".qwen"
 
-_DEFAULT = "qwen3.7-max"
+_DEFAULT, _OWN_MODEL = "qwen3.7-max", "coder-model"
 _MODEL_VARIABLES = ("OPENAI_MODEL", "QWEN_MODEL")
 # The client's own table, by how the model's name begins; the first that fits counts.
 _LARGE = 1_000_000
@@ -28,7 +28,7 @@ _WINDOWS = (
     (r"gemini-", _LARGE),
     (r"gpt-5", 272_000), (r"gpt-", 131_072), (r"o\d", 200_000),
     (r"claude-opus-(?:4-[678]|5)", _LARGE), (r"claude-", 200_000),
-    (r"qwen3-coder-(?:plus|flash)|qwen3\.\d|qwen-(?:plus|flash)-latest$|coder-model$", _LARGE), (r"qwen", 262_144),
+    (r"qwen3-coder-(?:plus|flash)|qwen3\.\d|qwen-(?:plus|flash)-latest$", _LARGE), (r"qwen", 262_144),
     (r"deepseek-(?:v4|flash)", _LARGE), (r"deepseek", 131_072),
     (r"glm-5(?:\.[01])?(?:-|$)", 202_752), (r"glm-(?:[5-9]|\d{2,})", _LARGE), (r"glm-", 202_752),
     (r"minimax-m3", _LARGE), (r"minimax-m2\.5", 196_608), (r"minimax-", 200_000),
@@ -87,12 +87,12 @@ def model(home: Path, folder: Path, named: str | None) -> tuple[str, str]:
 
 
 def window(model_id: str, known: Window | None, home: Path, folder: Path) -> Window | None:
-    """``contextWindowSize`` that the settings have for the model, else for all, else the client's own table, which
-    gives 200,000 to what it does not know; a model that takes less has what it takes."""
-    context = _configured(model_id, _merged(home, folder)) or _listed(model_id)
+    """``contextWindowSize`` that the settings have for the model, else for all, else what the client's own table says
+    of a model that is known, 200,000 where it says nothing; a model that takes less has what it takes."""
+    context = _configured(model_id, _merged(home, folder)) or (_LARGE if model_id == _OWN_MODEL else None)
     if known and known.context:
-        return Window(context=min(known.context, context or _UNKNOWN), max_output=known.max_output, source="client")
-    return Window(context=context, source="client") if context else None
+        context = min(known.context, context or _listed(model_id))
+    return Window(context=context, max_output=known.max_output if known else None, source="client") if context else None
 
 
 def _configured(model_id: str, settings: Record) -> int | None:
@@ -105,10 +105,10 @@ def _configured(model_id: str, settings: Record) -> int | None:
     return None
 
 
-def _listed(model_id: str) -> int | None:
+def _listed(model_id: str) -> int:
     name = re.sub(r"\s+", "-", model_id.lower().strip().rpartition("/")[2].partition(":")[0])
     name = re.sub(r"^(claude-[a-z]+-\d+)\.(\d+)", r"\1-\2", name)
-    return next((size for start, size in _WINDOWS if re.match(start, name)), None)
+    return next((size for start, size in _WINDOWS if re.match(start, name)), _UNKNOWN)
 
 
 def trigger(seen: Window, home: Path, folder: Path) -> int | None:
@@ -124,15 +124,22 @@ def trigger(seen: Window, home: Path, folder: Path) -> int | None:
 
 def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
     """QWEN.md and AGENTS.md, or what ``context.fileName`` of the settings names, of the home and of every folder from
-    the repository's root down to this one; the root's ``.qwen/QWEN.local.md``; the rules of both; and the index of
-    what the client remembers of the project."""
-    chain = [*upward(folder)]
-    own = chain[0] / FOLDER
-    found = [place / name for name in _context_names(home, folder) for place in (home, *chain)]
+    the one above the repository's root down to this one; the root's ``.qwen/QWEN.local.md``; the rules of both; and
+    the index of what the client remembers of the project."""
+    root = next(upward(folder))
+    own = root / FOLDER
+    found = [place / name for name in _context_names(home, folder) for place in (home, *_context_folders(root, folder))]
     found += [own / "QWEN.local.md"]
     found += [path for rules in (home / "rules", own / "rules") for path in sorted(rules.rglob("*.md"))]
-    found += [project_folder(home, chain[0]) / "memory" / "MEMORY.md"]
+    found += [project_folder(home, root) / "memory" / "MEMORY.md"]
     return tuple(dict.fromkeys(path for path in found if is_file(path)))
+
+
+def _context_folders(root: Path, folder: Path) -> list[Path]:
+    """From the top down; without a repository all folders, in the user's home from the one above that on."""
+    top = root.parent if os.path.lexists(root / ".git") else Path.home().parent
+    chain = [folder, *folder.parents][:-1]
+    return chain[: chain.index(top) + 1 if top in chain else None][::-1]
 
 
 def _context_names(home: Path, folder: Path) -> tuple[str, ...]:
