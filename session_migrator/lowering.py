@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import chain, pairwise
 
 from . import timestamps
 from .agents.spec import Capabilities
@@ -58,6 +59,7 @@ def lower(session: Session, capabilities: Capabilities, now: str | None = None) 
         losses += [Loss(kind="child_session", detail=detail)] * len(session.children)
     messages = _fitting(paired(session.messages, capabilities.id_pattern, losses), capabilities, losses)
     now = now or timestamps.now()
+    messages = _set_apart(messages) if capabilities.joined_answers else messages
     messages = _timed(_opened(messages, capabilities), session.created_at, now, losses)
     created, updated = (stamp and min(stamp, now) for stamp in (session.created_at, session.updated_at))
     lowered = replace(
@@ -97,6 +99,28 @@ def _fitting(messages: Iterable[Message], capabilities: Capabilities, losses: li
             parts = (Text(text=SYSTEM_NOTE), *parts)
         if parts:
             yield _unreserved(replace(message, parts=parts), capabilities, index, losses)
+
+
+def _set_apart(messages: Iterable[Message]) -> Iterator[Message]:
+    """The messages, with a blank line at the end of each text of the model's that another one of its follows."""
+    for message, following in pairwise(chain(messages, [None])):
+        assert message is not None, "the end is no first of two"
+        texts = [index for index, part in enumerate(message.parts) if isinstance(part, Text)]
+        if message.role != "assistant" or not texts:
+            yield message
+            continue
+        next_parts = following.parts if following and following.role == "assistant" else ()
+        ended = texts if any(isinstance(part, Text) for part in next_parts) else texts[:-1]
+        yield replace(message, parts=tuple(
+            _ended(part) if index in ended and isinstance(part, Text) else part
+            for index, part in enumerate(message.parts)
+        ))  # fmt: skip
+
+
+def _ended(part: Text) -> Text:
+    """The text with a blank line at its end."""
+    missing = 2 - min(2, len(part.text) - len(part.text.rstrip("\n")))
+    return replace(part, text=part.text + "\n" * missing) if missing else part
 
 
 def _unreserved(message: Message, capabilities: Capabilities, index: int, losses: list[Loss]) -> Message:

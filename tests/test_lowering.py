@@ -23,7 +23,7 @@ from session_migrator.pairing import INTERRUPTED, ORPHAN
 
 NOW = "2030-01-01T00:00:00.000Z"
 CLAUDE = agents.get("claude-code").capabilities
-LOOSE = Capabilities(thinking="drop", system=True, first_role=None, object_arguments=False)
+LOOSE = Capabilities(thinking="drop", system=True, first_role=None, object_arguments=False, joined_answers=True)
 
 
 def session(*messages: Message, **fields: object) -> Session:

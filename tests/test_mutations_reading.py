@@ -66,7 +66,8 @@ KEYS = {
     "logicalParentUuid", "end_byte_offset", "image_url", "data", "internal_chat_message_metadata_passthrough", "url",
     "content_item_kinds", "is_error", "thinking", "signature", "name", "metadata", "exit_code", "customTitle",
     "sessionId", "projectHash", "startTime", "lastUpdated", "kind", "$set", "messages", "toolCalls", "args", "result",
-    "functionCall", "functionResponse", "response", "thoughts", "subject", "inlineData", "mimeType",
+    "functionCall", "functionResponse", "response", "thoughts", "subject", "inlineData", "mimeType", "parts",
+    "systemPayload", "compressedHistory", "toolCallResult", "callId",
 }  # fmt: skip
 
 
@@ -133,7 +134,7 @@ def words_of(line: bytes) -> list[str]:
     message = record.get("message") or record.get("payload") or record
     if record.get("type", "response_item") not in ("response_item", "message", "user", "assistant"):
         return []
-    content = message.get("content") if isinstance(message, dict) else None
+    content = message.get("content", message.get("parts")) if isinstance(message, dict) else None
     blocks = [{"text": content}] if isinstance(content, str) else content or []
     return [block["text"].strip() for block in blocks if isinstance(block, dict) and block.get("text")]
 
@@ -141,6 +142,7 @@ def words_of(line: bytes) -> list[str]:
 LINEAR = [
     *(path for path in CODEX_FILES if path.parts[-6] in ("0.29.0", "0.55.0", "0.98.0", "0.140.0")),
     *(path for path in CLAUDE_FILES if "handwritten" in str(path) or "2.0.76" in str(path)),
+    *LISTED["qwen"],
     LONG,
 ]
 
@@ -212,6 +214,10 @@ LONG_FILES: dict[str, Callable[[], list[bytes]]] = {
         GEMINI_HEADER,
         *[dumped({"id": str(number), "type": "user", "content": "go"}) for number in range(MANY)],
         *[dumped({"$rewindTo": str(MANY - number)}) for number in range(1, MANY)],
+    ],
+    "Qwen Code records of one id": lambda: [
+        dumped({"uuid": "a", "parentUuid": None, "type": "user", "message": {"parts": [{"text": str(number)}]}})
+        for number in range(MANY)
     ],
     "NUL bytes": lambda: [*codex_lines(codex_says("go")), *[b"\0" * 100] * MANY],
 }  # fmt: skip

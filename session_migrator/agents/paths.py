@@ -37,3 +37,14 @@ def newest_first(paths: Iterable[Path]) -> list[Found]:
         if stat.S_ISREG(status.st_mode):  # opening a pipe waits for its other end
             found.append(Found(status.st_mtime_ns, status.st_size, path))
     return sorted(found, key=lambda file: (-file.written, str(file.path)))
+
+
+def dashed(folder: Path) -> str:
+    """A folder's real path, every UTF-16 unit outside [A-Za-z0-9] a dash."""
+    return "".join(chr(unit) if unit < 128 and chr(unit).isalnum() else "-" for unit in utf16(folder))
+
+
+def utf16(folder: Path) -> memoryview:
+    """A folder's real path as UTF-16 units, whatever the locale says."""
+    path = os.fsencode(os.path.realpath(folder)).decode("utf-8", "surrogateescape")
+    return memoryview(path.encode("utf-16-le", "surrogatepass")).cast("H")

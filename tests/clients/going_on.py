@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,7 @@ def carry(source: Path | Session, place: Place, model: str | None = None, **opti
     lowered, _ = lower(session, target.capabilities)
     habits = kind_of(place.client)
     history = list(_sent(lowered.messages, habits))
+    history = joined(history) if habits.joined else history
     history = numbered(history) if habits.numbered else history
     calls, results = ([call_id for _, kind, _, call_id in history if kind == wanted] for wanted in ("call", "result"))
     assert sorted(calls) == sorted(results)
@@ -126,6 +128,17 @@ def numbered(history: Iterable[Item]) -> list[Item]:
     calls = [call_id for _, kind, _, call_id in history if kind == "call"]
     numbers = {call_id: f"#{number}" for number, call_id in enumerate(calls)}
     return [(role, kind, value, call_id and numbers[call_id]) for role, kind, value, call_id in history]
+
+
+def joined(history: Iterable[Item]) -> list[Item]:
+    """A conversation with the texts of each answer as one, before its calls."""
+    told: list[Item] = []
+    for is_models, run in groupby(history, key=lambda item: item[0] == "assistant"):
+        items = list(run)
+        texts = [value for _, kind, value, _ in items if kind == "text"] if is_models else []
+        told += [("assistant", "text", "".join(texts), None)] if texts else []
+        told += [item for item in items if not (texts and item[1] == "text")]
+    return told
 
 
 def paired(history: Iterable[Item]) -> list[Item]:
@@ -181,7 +194,8 @@ def go_on(place: Place, carried: Carried) -> dict[str, Any]:
     read_session = agents.get(place.agent).read
     length = len(read_session(carried.path).session.messages)
     usage = {"usage": {"input": carried.forecast(PROMPT), "output": 20}}  # clients compact by what they are told here
-    told = {habits.argument: "printf 'done-%d' 0x2A", **habits.more}
+    # Some lose what a command says that ends at once.
+    told = {habits.argument: "printf 'done-%d' 0x2A; sleep 0.3", **habits.more}
     call = {"tools": [{"name": habits.tool, "arguments": told}], **usage}
     turns = ((PROMPT, [call, {"text": "step done", **usage}]), (NEXT, [{"text": "all done", **usage}]))
     runs = [

@@ -233,8 +233,9 @@ def stop(leader: int) -> None:
         os.killpg(leader, signal.SIGKILL)
 
 
-# "CSI > 4 ; ? m" asks for a keyboard mode (Gemini CLI 0.61); pyte takes it for a colour and fails.
-_PRIVATE_STYLE = r"\x1b\[[<=>?][\d;?]*m"
+# "CSI > 4 ; ? m" asks for a keyboard mode (Gemini CLI 0.61); pyte takes it for a colour and fails. At a character
+# without a width, such as one that chooses how the one before is drawn, it leaves out the rest (Qwen Code 0.24).
+_NOT_FOR_PYTE = r"\x1b\[[<=>?][\d;?]*m|[\ufe0e\ufe0f]"
 
 
 def interact(
@@ -280,7 +281,7 @@ def interact(
                 for query, answer in (("\x1b[6n", "\x1b[1;1R"), ("\x1b[c", "\x1b[?62;c")):
                     if query in data:
                         child.send(answer)
-                stream.feed(re.sub(_PRIVATE_STYLE, "", data))
+                stream.feed(re.sub(_NOT_FOR_PYTE, "", data))
             return "\n".join(line.rstrip() for line in screen.display).strip()
 
         try:
@@ -312,9 +313,10 @@ def main_requests(client: str, requests: Sequence[Request], prompt: str | None =
     """The requests of the conversation itself: those with tools and, where ``prompt`` is given, with
     it as the last text of the user. The first one of a resumed run shows what was taken over."""
     found: list[Request] = []
+    kind = kind_of(client)
     for request in requests:
-        path = request["path"].split("?")[0]
-        if re.fullmatch(kind_of(client).path, path) and offered_tools(request["body"]):
+        path, body = request["path"].split("?")[0], request["body"]
+        if re.fullmatch(kind.path, path) and offered_tools(body) and not kind.aside(body):
             said = [value for role, kind, value, _ in conversation(client, request) if (role, kind) == ("user", "text")]
             if prompt is None or said[-1:] == [prompt]:
                 found.append(request)

@@ -47,6 +47,7 @@ class Kind:
     config                    their configuration folder in a test's own, in which ``home`` is the HOME
     path                      of the requests that carry the conversation, a pattern
     items(body)               the conversation in such a request, what the client itself put in left out
+    aside(body)               whether such a request is one of the client's own, beside the conversation
     listed(setup)             what the client lists for the project, as text to search
     resume                    the arguments before a session's id ({model} stands for the model, also below)
     start, again              the arguments before the prompt of a new session, and of the latest one again
@@ -72,6 +73,7 @@ class Kind:
     apart                     whether older ones send each call of several with its result right behind it
     repeat                    whether they send the results of their own earlier turns twice
     late                      whether they write a call down once it has its result
+    joined                    whether they send the texts of an answer, and of answers in a row, as one before its calls
     by_words                  whether a prompt is one argument a word, and the standard input a terminal: else they put
                               quotes around it, or add what they read
     first_run                 the arguments with which an older one lays out its home, where a writer needs that
@@ -99,6 +101,7 @@ class Kind:
     mcp: Sequence[str] = ()
     search: Callable[[str], Sequence[dict[str, Any]]] | None = None
     at_once: Mapping[str, str] = field(default_factory=dict[str, str])
+    aside: Callable[[Body], bool] = lambda _: False
     config: str = "config"
     all_models: bool = False
     tool: str
@@ -113,6 +116,7 @@ class Kind:
     repeat: bool = False
     forget: bool = False
     late: bool = False
+    joined: bool = False
     by_words: bool = False
     first_run: Sequence[str] = ()
     at_the_end: Mapping[str, Sequence[Item]] = field(default_factory=dict[str, Sequence[Item]])

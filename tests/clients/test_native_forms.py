@@ -79,7 +79,8 @@ def test_when_the_client_compacts_itself_later_nothing_is_lost_and_nothing_stand
     place = make_place(client, tmp_path / "client")
     carried = carry(LONG, place, budget=BUDGET, native=True)
     full = {"input": carried.ledger["trigger"] + 10_000, "output": 20}
-    summary = {"match": "(?i)summary", "text": "All in short."}  # asked for right away, or with the next prompt
+    # Asked for right away, or with the next prompt; one demands the tag.
+    summary = {"match": "(?i)summary|snapshot", "text": "<state_snapshot>All in short.</state_snapshot>"}
     turns = [(PROMPT, [{"text": "step done", "usage": full}, summary]), (NEXT, [summary])]
     command = [*arguments(kind_of(client).resume, model=carried.model), carried.session_id]
     for prompt, script in turns:

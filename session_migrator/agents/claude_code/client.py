@@ -13,6 +13,7 @@ from typing import Any
 from ...context_windows import Window, normalize
 from ...files import is_file
 from ..jsonl import table
+from ..paths import dashed, utf16
 from ..settings import settings_of, unreadable
 
 VERSION = "2.1.332"
@@ -46,12 +47,10 @@ def locate(home: Path | None) -> Path:
 def project_folder(home: Path, folder: Path) -> Path:
     """Where the client keeps the sessions of a project: its real path, every UTF-16 unit outside
     [A-Za-z0-9] a dash; a name over 200 is cut and a hash of the whole path (Java's) follows."""
-    path = os.fsencode(os.path.realpath(folder)).decode("utf-8", "surrogateescape")  # whatever the locale says
-    units = memoryview(path.encode("utf-16-le", "surrogatepass")).cast("H")
-    name = "".join(chr(unit) if unit < 128 and chr(unit).isalnum() else "-" for unit in units)
+    name = dashed(folder)
     if len(name) > _LONGEST_NAME:
         digest = 0
-        for unit in units:
+        for unit in utf16(folder):
             digest = (digest * 31 + unit) & 0xFFFFFFFF
         digest = abs(digest - 0x100000000 if digest & 0x80000000 else digest)
         name = f"{name[:_LONGEST_NAME]}-{_base36(digest)}"

@@ -37,8 +37,11 @@ from .tree import BEFORE, SYNTHETIC, Node, active, grouped, node_of
 _OWN_KEYS = {"isSidechain", "leafUuid", "customTitle", "aiTitle"}
 # What only its own lines have: those of a session, and those of ``--output-format stream-json``.
 _ENVELOPE = re.compile(rb'"(?:isSidechain|leafUuid|parent_tool_use_id|customTitle|aiTitle)"\s*:|"subtype"\s*:\s*"init"')
-# Contents of the OpenAI APIs, as in the files of CodeBuddy, whose titles are named alike.
-_OTHERS = re.compile(rb'"type"\s*:\s*"(?:input_text|output_text|function_call)"')
+# Contents of other APIs, in files whose titles or sub-agents are named alike: OpenAI's (CodeBuddy), and Gemini's.
+_OTHERS = re.compile(
+    rb'"type"\s*:\s*"(?:input_text|output_text|function_call)"'
+    rb'|"message"\s*:\s*\{\s*"role"\s*:\s*"(?:user|model)"\s*,\s*"parts"'
+)
 # Texts the client puts into the user's mouth (2.1.332 and before).
 _INJECTED = re.compile(
     r"\s*(?:<system-reminder>|<local-command-(?:stdout|caveat)>|<command-(?:name|message)>"

@@ -11,11 +11,12 @@ from ... import timestamps
 from ...errors import FormatError, NoConversation
 from ...losses import Loss, merged
 from ...model import REPLACED, Message, Session, SessionInfo, headline
+from ..chain import Node, active
 from ..jsonl import Record, ends, lines, records_of, table, text
 from ..paths import newest_first
 from ..spec import Reading, Remember, looked_at
 from .items import ENCRYPTED, conversation, human_words
-from .tree import SPEAKING, Node, active, node_of
+from .tree import SPEAKING, node_of
 
 HOMES = {".codebuddy": "codebuddy", ".workbuddy": "workbuddy"}
 """Whose a session is, by the folder that its file lies in: the records do not say it."""
@@ -72,7 +73,7 @@ def read(path: Path, agent: str) -> Reading:
     messages = _messages(path, live, blobs, losses)
     if all(message.origin == "injected" for message in messages):
         raise NoConversation(f"{path} holds no conversation", "name another session (session-migrator list --all)")
-    before = _messages(path, [node for node in earlier if not node.is_summary], blobs, [])
+    before = _messages(path, [node for node in earlier if not node.stands_in], blobs, [])
     standing = [number for number, message in enumerate(messages) if message.origin == "summary"]
     session = Session(
         id=path.stem,

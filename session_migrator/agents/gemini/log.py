@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any, NamedTuple
 
 from ...losses import Loss
+from ..contents import parts_of, words_of
 from ..jsonl import Line, Record, rows, table, text
 
 SNAPSHOT = "<state_snapshot>"
@@ -122,21 +123,6 @@ def is_header(record: Record) -> bool:
 def messages_of(record: Record) -> Any:
     """The list of messages in a line."""
     return table(record.get("$set")).get("messages") if "$set" in record else record.get("messages")
-
-
-def parts_of(content: Any) -> Iterator[Record]:
-    """The parts of a content, which may be one text, one part, or a list of both."""
-    for part in rows(content) or [content]:
-        if isinstance(part, str):
-            yield {"text": part}
-        elif table(part):
-            yield part
-
-
-def words_of(content: Any) -> str:
-    """The text of a content, thoughts left out."""
-    texts = (part.get("text") for part in parts_of(content) if not part.get("thought"))
-    return "".join(words for words in texts if isinstance(words, str))
 
 
 def _digest(message: Record) -> str:

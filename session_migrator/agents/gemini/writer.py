@@ -4,31 +4,21 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from ... import timestamps
 from ...errors import WriteError
 from ...files import is_file, remove_empty, write_new
 from ...model import (
-    Compaction,
-    File,
-    Image,
-    Message,
-    Part,
     Session,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    Unknown,
     goal,
     headline,
 )
+from ..contents import written
 from ..jsonl import Record, dump
 from ..spec import Written
 from . import client
-from .messages import PROVIDER, SIGNATURE
 
 
 def write(session: Session, home: Path, folder: Path) -> Written:
@@ -75,40 +65,6 @@ def records(session: Session, session_id: str, project: str, now: str) -> Iterat
             "id": str(uuid.uuid5(uuid.NAMESPACE_OID, f"{session_id}/{index}")),
             "timestamp": message.timestamp or session.created_at or now,
             "type": "gemini" if is_models else "user",
-            "content": list(_content(message, names)),
+            "content": list(written(message.parts, names)),
             **named,
         }
-
-
-def _content(message: Message, names: dict[str, str]) -> Iterator[Record]:
-    for part in message.parts:
-        yield from _parts(part, names)
-
-
-def _parts(part: Part, names: dict[str, str]) -> Iterator[Record]:
-    """One part in the client's terms; the images of a result stand right behind it."""
-    match part:
-        case Text():
-            yield {"text": part.text}
-        case ToolCall():
-            signature = dict((part.meta or {}).get(PROVIDER) or {}).get(SIGNATURE)
-            signed = {SIGNATURE: signature} if signature else {}
-            yield {"functionCall": {"id": part.id, "name": part.name, "args": part.arguments}, **signed}
-        case ToolResult():
-            response = {"error" if part.is_error else "output": _words(part.parts)}
-            name = names.get(part.call_id, "unknown")
-            yield {"functionResponse": {"id": part.call_id, "name": name, "response": response}}
-            for inner in part.parts:
-                if isinstance(inner, Image):
-                    yield from _parts(inner, names)
-        case Image():
-            if part.data is None:
-                yield {"fileData": {"fileUri": part.location}}
-            else:
-                yield {"inlineData": {"mimeType": part.media_type, "data": part.data}}
-        case Thinking() | File() | Compaction() | Unknown():
-            raise TypeError(f"a lowered session holds no {part.type} part here")
-
-
-def _words(parts: Iterable[Part]) -> str:
-    return "".join(part.text for part in parts if isinstance(part, Text))
