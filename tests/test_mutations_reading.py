@@ -66,7 +66,9 @@ KEYS = {
     "logicalParentUuid", "end_byte_offset", "image_url", "data", "internal_chat_message_metadata_passthrough", "url",
     "content_item_kinds", "is_error", "thinking", "signature", "name", "metadata", "exit_code", "customTitle",
     "sessionId", "projectHash", "startTime", "lastUpdated", "kind", "$set", "messages", "toolCalls", "args", "result",
-    "functionCall", "functionResponse", "response", "thoughts", "subject", "inlineData", "mimeType",
+    "functionCall", "functionResponse", "response", "thoughts", "subject", "inlineData", "mimeType", "parentId",
+    "version", "provider", "modelId", "toolCallId", "isError", "stopReason", "api", "thinkingSignature",
+    "firstKeptEntryId",
 }  # fmt: skip
 
 
