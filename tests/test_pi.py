@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -222,6 +223,26 @@ def test_a_folder_named_for_all_sessions_is_read_and_written(tmp_path: Path, pro
     done = migrate(LONG, "pi", MODEL, into=project, home=home)
     assert Path(done.target["paths"][0]).parent == named
     assert [row.id for row in list_sessions("pi", project, home)] == [done.target["session_id"]]
+
+
+MANY = 20_000
+SHAPES = {
+    "parents in a row": lambda at: says(str(at), str(at - 1) if at else None, "go"),
+    "parents in a circle": lambda at: says(str(at), str((at + 1) % MANY), "go"),
+    "parents that are nowhere": lambda at: says(str(at), "nowhere", "go"),
+    "compactions": lambda at: entry(str(at), str(at - 1) if at else None, "compaction", summary="s",
+                                    firstKeptEntryId=str(at // 2)),
+    "edits": lambda at: entry(str(at), str(at - 1), "context_edit", targetId="0", replacement=None)
+    if at else says("0", None, "go"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_time_to_read_grows_with_the_size_of_the_file_and_no_faster(shape: str, tmp_path: Path) -> None:
+    path = a_file(tmp_path, *map(SHAPES[shape], range(MANY)), says("last", str(MANY - 1), "done"))
+    before = time.process_time()
+    assert texts(SPEC.read(path).session.messages)[-1] == "done"
+    assert time.process_time() - before < 20  # a tenth of it where it is linear
 
 
 # --- writing
