@@ -228,7 +228,7 @@ def _image(part: Image, capabilities: Capabilities, losses: list[Loss]) -> Part:
     if not capabilities.images:
         problem = "the target takes no images here"
     elif part.data is None:
-        if part.location and part.location.startswith(("https://", "http://")):
+        if capabilities.linked_images and part.location and part.location.startswith(("https://", "http://")):
             return replace(part, media_type=None)  # clients store the address alone
         problem = "its bytes are not in the session"
     else:

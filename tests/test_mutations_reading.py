@@ -67,7 +67,8 @@ KEYS = {
     "content_item_kinds", "is_error", "thinking", "signature", "name", "metadata", "exit_code", "customTitle",
     "sessionId", "projectHash", "startTime", "lastUpdated", "kind", "$set", "messages", "toolCalls", "args", "result",
     "functionCall", "functionResponse", "response", "thoughts", "subject", "inlineData", "mimeType", "parts",
-    "systemPayload", "compressedHistory", "toolCallResult", "callId",
+    "systemPayload", "compressedHistory", "toolCallResult", "callId", "parentId", "version", "provider", "modelId",
+    "toolCallId", "isError", "stopReason", "api", "thinkingSignature", "firstKeptEntryId",
 }  # fmt: skip
 
 

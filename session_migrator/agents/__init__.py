@@ -37,6 +37,7 @@ AGENTS: dict[str, str] = {
     "workbuddy": "session_migrator.agents.workbuddy",
     "opencode": "session_migrator.agents.opencode",
     "qwen": "session_migrator.agents.qwen",
+    "pi": "session_migrator.agents.pi",
 }
 MEMORIES: dict[str, str] = {
     **AGENTS,

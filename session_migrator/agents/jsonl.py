@@ -216,6 +216,19 @@ def _opened(path: Path) -> Generator[tuple[BinaryIO, float]]:
         raise ReadError(f"cannot read {path}: {error.strerror}", "check the path and its permissions") from error
 
 
+def unpacked(data: bytes, most: int) -> bytes | None:
+    """What was packed with zstd, of at most so many bytes; None where it is damaged. Raises ReadError where nothing
+    here can unpack it."""
+    try:
+        import zstandard
+    except ImportError as error:
+        raise ReadError("what is read is packed with zstd", "pip install zstandard") from error
+    try:
+        return cast(Any, zstandard).ZstdDecompressor().decompress(data, max_output_size=most)
+    except zstandard.ZstdError:
+        return None
+
+
 def text(value: Any) -> str | None:
     """The value where it is text that says something, else None."""
     return value if isinstance(value, str) and value.strip() else None

@@ -24,10 +24,12 @@ class Capabilities(Value):
     result has no flag for failure: what its text must match to be seen as one. ``whole_results``: a result holds one
     text, and images behind it. ``reserved_start``: what the text of a user's message must not begin with, a pattern.
     ``failed_images``: whether the result of a call that failed can hold images; ``answer_images``: whether an answer
-    can. ``joined_answers``: the texts of an answer, and of answers in a row, are sent as one with nothing between them.
+    can; ``linked_images``: whether an image can be its address alone. ``joined_answers``: the texts of an answer, and
+    of answers in a row, are sent as one with nothing between them.
     ``native_compaction``: the agent's files have a record from which on its model is sent another conversation than
     the one before it, so that ``write`` takes both (a session's ``earlier``, lowered, and its ``messages``);
-    ``compaction_question``: what its client itself says before that one, in the user's name.
+    ``compaction_question``: what its client itself says before that one, or around its first words, in the user's
+    name.
     ``image_types``: what the target's model takes, where it takes images. ``id_pattern`` and ``name_pattern`` are what
     call ids and tool names must match in full.
     """
@@ -44,6 +46,7 @@ class Capabilities(Value):
     failed_images: bool = True
     answer_images: bool = True
     joined_answers: bool = False
+    linked_images: bool = True
     reserved_start: str | None = None
     native_compaction: bool = False
     compaction_question: str | None = None

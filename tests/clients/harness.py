@@ -82,7 +82,7 @@ def installed_version(client: str, folder: Path | None = None) -> str | None:
         asked = [*(namespace() or []), *client_command, "--version"]
         env = environment(None, Path(home), Path(home))
         run = subprocess.run(asked, env=env, **_QUIET, timeout=60, check=True)
-    return re.search(r"\d+\.\d+\.\d+", run.stdout)[0]  # type: ignore[index]
+    return re.search(r"\d+\.\d+\.\d+", run.stdout + run.stderr)[0]  # type: ignore[index]
 
 
 @cache

@@ -23,6 +23,8 @@ from session_migrator.pairing import INTERRUPTED
 NAME = "session-migrator"
 # The server of this checkout: Gemini CLI takes no PYTHONPATH for a server.
 SERVER = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from session_migrator.server import main; main()"
+TAKING = tuple(client for client in harness.CLIENTS if harness.VERSIONS[client].get("mcp", True))
+"""The clients that take MCP servers."""
 TOO_LONG = [{"role": ("user", "assistant")[n % 2], "content": f"Turn {n}. " + "And so on. " * 60} for n in range(61)]
 
 
@@ -76,7 +78,7 @@ def answer(place: Place, run: harness.Run) -> dict[str, Any]:
     return json.loads(content["text"]) if content.keys() == {"type", "text"} else found
 
 
-@each(harness.CLIENTS)
+@each(TAKING)
 @pytest.mark.client(*NEWEST)
 def test_a_client_has_a_conversation_sized_that_does_not_fit(client: str, tmp_path: Path) -> None:
     place, other = make_places(client, tmp_path / "client")
@@ -94,7 +96,7 @@ def test_a_client_has_a_conversation_sized_that_does_not_fit(client: str, tmp_pa
     assert "The conversation below was carried over" in kept[0]["content"]
 
 
-@each(harness.CLIENTS)
+@each(TAKING)
 @pytest.mark.client(*NEWEST)
 def test_the_conversation_that_calls_handoff_goes_on_in_the_other_client(client: str, tmp_path: Path) -> None:
     """Though there is a younger session in the folder: the caller's own was said something in last."""

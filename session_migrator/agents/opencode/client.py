@@ -14,6 +14,7 @@ from typing import Any
 from ...context_windows import Window
 from ...files import is_file
 from ..jsonl import Record, rows, table, text
+from ..models import vendor
 from ..paths import upward
 from ..settings import joined, settings_of, unreadable
 
@@ -31,10 +32,6 @@ _NAMES = ("opencode.json", "opencode.jsonc")
 _INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md", "CONTEXT.md")
 # The longest reply that it asks for, and what it keeps free of a model's input limit.
 _REPLY, _RESERVE = 32_000, 20_000
-_VENDORS = {
-    "claude": "anthropic", "gpt": "openai", "o": "openai", "codex": "openai", "gemini": "google", "grok": "xai",
-    "deepseek": "deepseek", "mistral": "mistral", "kimi": "moonshotai", "glm": "zai",
-}  # fmt: skip
 
 
 def locate(home: Path | None) -> Path:
@@ -87,8 +84,7 @@ def _provider_of(model_id: str, settings: Record) -> str:
     for provider, given in table(settings.get("provider")).items():
         if model_id in table(table(given).get("models")):
             return provider
-    vendor = _VENDORS.get((re.match(r"[a-z]+", model_id.lower()) or [""])[0])
-    return vendor or (text(settings.get("model")) or _DEFAULT).partition("/")[0]
+    return vendor(model_id) or (text(settings.get("model")) or _DEFAULT).partition("/")[0]
 
 
 def window(model_id: str, known: Window | None, home: Path, folder: Path) -> Window | None:  # noqa: ARG001

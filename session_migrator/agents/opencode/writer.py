@@ -20,13 +20,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ... import tokens
 from ...errors import WriteError
 from ...files import is_file, remove_empty, write_new
 from ...jsondata import clean
-from ...model import FITTED, Session
+from ...model import Session
 from .. import databases
-from ..jsonl import Record, table, text
+from ..jsonl import Record
+from ..models import fitted
 from ..spec import Database, Rows, Written
 from . import client
 from .rows import Fit, columns, exchanges, session_info
@@ -42,7 +42,7 @@ def write(session: Session, home: Path, folder: Path) -> Written:
     now = int(time.time() * 1000)
     place = os.path.realpath(folder)
     root = _root(place)
-    provider, model, size = _fitted(session, home, folder)
+    provider, model, size = fitted(session, lambda named: client.model(home, folder, named)[0])
     fit = Fit(provider, model, size, place, root or "/")
     path = client.databases(home)[0]
     info = clean(session_info(session, _project(place, root), fit, now))
@@ -70,17 +70,6 @@ class _Made:
             project = self.info["projectID"]
             rows.append(Rows(database=str(self.path), table="project", column="id", value=project, shared=True))
         return tuple(rows)
-
-
-def _fitted(session: Session, home: Path, folder: Path) -> tuple[str, str, int]:
-    """The provider, the model and the tokens of a request with the session: what it was made to fit, else what the
-    client is set up for and the session's own tokens."""
-    fitted = table((session.extra or {}).get(FITTED))
-    named = text(fitted.get("model"))
-    model, _ = client.model(home, folder, named)
-    size = fitted.get("tokens")
-    provider, _, name = model.partition("/")
-    return provider, name, size if isinstance(size, int) else tokens.counter(model).session(session).high
 
 
 # --- the project

@@ -1,12 +1,10 @@
-"""OpenClaw: the memory in an agent's workspace, ``MEMORY.md`` and a log a day (docs.openclaw.ai, agent workspace)."""
+"""What OpenClaw itself does: its home and workspace (docs.openclaw.ai, 2026.9.6)."""
 
 from __future__ import annotations
 
 import json
 import os
 from pathlib import Path
-
-from .spec import MemorySpec
 
 
 def workspace(home: Path | None) -> Path:
@@ -24,6 +22,3 @@ def _configured(config: Path) -> str | None:
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return named if isinstance(named, str) else None
-
-
-MEMORY = MemorySpec(name="OpenClaw", index="MEMORY.md", log="memory/{day}.md", workspace=workspace)
