@@ -93,7 +93,7 @@ def read(path: Path) -> Reading:
         before, _ = conversation(_spoken(map(load, past)))
     if all(message.origin == "injected" for message in messages):
         raise NoConversation(f"{path} holds no conversation", "name another session (session-migrator list --all)")
-    earlier = [message for message in before if message.origin not in ("injected", "summary")]
+    earlier = [message for message in before if message.origin != "summary"]
     return Reading(
         session=Session(
             id=path.stem,
