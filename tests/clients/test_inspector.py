@@ -39,8 +39,8 @@ def test_every_schema_is_portable(home: Path, project: Path) -> None:
     run = inspect(home, project, "--method", "tools/list", "--strict")
     assert (run.returncode, run.stderr) == (0, "")
     names = {tool["name"] for tool in json.loads(run.stdout)["result"]["tools"]}
-    models, sessions = {"model_context_window", "list_known_models"}, {"list_sessions", "handoff", "recall"}
-    assert names == {*models, *sessions, "migrate_session"}
+    models, sessions = {"model_context_window", "list_known_models"}, {"list_sessions", "handoff", "migrate_session"}
+    assert names == {*models, *sessions, "recall", "search_memory", "context_around"}
 
 
 def test_the_tools_are_called(home: Path, project: Path) -> None:
