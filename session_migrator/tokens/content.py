@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from math import ceil
-from typing import Any
 
+from ..jsondata import compact
 from ..model import Compaction, File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Unknown
 from .features import encodable
 
@@ -21,7 +20,7 @@ def texts(parts: Iterable[Part], longest_result: int | None = None) -> Iterator[
                 yield text
             case ToolCall(name=name, arguments=arguments):
                 yield name
-                yield arguments if isinstance(arguments, str) else _compact(arguments)
+                yield arguments if isinstance(arguments, str) else compact(dict(arguments), default=str)
             case ToolResult(parts=inner):
                 yield from texts(inner) if longest_result is None else _shortened(texts(inner), longest_result)
             case File(name=name):
@@ -78,7 +77,3 @@ def items(message: Message) -> int:
     one."""
     own = sum(isinstance(part, (ToolCall, ToolResult)) for part in message.parts)
     return own + (own < len(message.parts)) or 1
-
-
-def _compact(arguments: Mapping[str, Any]) -> str:
-    return json.dumps(dict(arguments), ensure_ascii=False, separators=(",", ":"), default=str)

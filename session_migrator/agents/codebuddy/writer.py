@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import uuid
 from collections.abc import Iterator
 from datetime import datetime
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from ... import timestamps
 from ...files import write_new
+from ...jsondata import compact
 from ...model import (
     Compaction,
     File,
@@ -94,7 +94,7 @@ def _said(part: Part) -> Record:
             content = {"type": "output_text", "text": part.text}
             return {"type": "message", "role": "assistant", "status": "completed", "content": [content]}
         case ToolCall():
-            arguments = json.dumps(part.arguments, ensure_ascii=False, separators=(",", ":"))  # as it is counted
+            arguments = compact(part.arguments)
             return {"type": "function_call", "callId": part.id, "name": part.name, "arguments": arguments}
         case Thinking() | Image() | ToolResult() | File() | Compaction() | Unknown():
             raise TypeError(f"a lowered session holds no {part.type} part in an answer")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from ... import timestamps
 from ...files import append_line, remove_empty, write_new
+from ...jsondata import compact
 from ...model import (
     Compaction,
     File,
@@ -151,7 +151,7 @@ def _item(part: Part, custom: Collection[str]) -> Record:
         case ToolCall(id=call_id, name=name, arguments=str() as text):
             return {"type": "custom_tool_call", "call_id": call_id, "name": name, "input": text}
         case ToolCall():
-            arguments = json.dumps(part.arguments, ensure_ascii=False, separators=(",", ":"))  # as it is counted
+            arguments = compact(part.arguments)
             return {"type": "function_call", "name": part.name, "arguments": arguments, "call_id": part.id}
         case ToolResult():
             kind = "custom_tool_call_output" if part.call_id in custom else "function_call_output"
