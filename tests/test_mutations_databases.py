@@ -127,8 +127,8 @@ class Content(bytes):
 
 
 @st.composite
-def damaged(draw: st.DrawFn) -> tuple[str, str, Content]:
-    """An agent, the id of a session, and its database after up to three damages, perhaps broken too."""
+def damaged(draw: st.DrawFn) -> tuple[str, Path, Content]:
+    """An agent, a session, and its database after up to three damages, perhaps broken too."""
     spec, path = draw(st.sampled_from(HELD))
     with scratch() as folder:
         copy = Path(shutil.copy(path.parent, folder / "copy.db"))
@@ -138,20 +138,20 @@ def damaged(draw: st.DrawFn) -> tuple[str, str, Content]:
                     damage(draw, database)
             database.commit()
         data = copy.read_bytes()
-    return spec.id, path.name, Content(broken(draw, data) if draw(st.booleans()) else data)
+    return spec.id, path, Content(broken(draw, data) if draw(st.booleans()) else data)
 
 
 @settings(FIXED, max_examples=50)
 @given(source=damaged())
 def test_a_damaged_database_is_read_the_same_each_time_or_refused_and_what_is_read_can_be_carried(
-    source: tuple[str, str, Content],
+    source: tuple[str, Path, Content],
 ) -> None:
-    agent, session_id, data = source
+    agent, recorded, data = source
     spec = agents.get(agent)
     with scratch() as folder:
-        path = folder / "opencode.db"
+        path = folder / recorded.parent.name
         path.write_bytes(data)
-        ways = [(read, place) for read in (read_session, spec.read) for place in (path, path / session_id)]
+        ways = [(read, place) for read in (read_session, spec.read) for place in (path, path / recorded.name)]
         found = [attempt(read, place) for read, place in ways]
         assert [attempt(read, place) for read, place in ways] == found
         listed = list(spec.list(folder))
