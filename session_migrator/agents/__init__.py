@@ -36,6 +36,7 @@ AGENTS: dict[str, str] = {
     "codebuddy": "session_migrator.agents.codebuddy",
     "workbuddy": "session_migrator.agents.workbuddy",
     "opencode": "session_migrator.agents.opencode",
+    "kilo": "session_migrator.agents.kilo",
 }
 MEMORIES: dict[str, str] = {
     **AGENTS,

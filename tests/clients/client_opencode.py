@@ -36,6 +36,7 @@ def configure(setup: Setup, word: str) -> None:
     settings = {
         "autoupdate": False,
         "share": "disabled",
+        "snapshot": False,  # of the project's files; Kilo asks about it where that takes long
         "model": f"stub/{name}",
         "small_model": f"stub/{name}",
         "enabled_providers": ["stub"],
