@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import sqlite3
@@ -253,6 +254,36 @@ def test_a_project_has_the_id_that_the_client_gives_it(home: Path, tmp_path: Pat
     (folder / ".git" / "opencode").write_text("kept-id\n")
     migrate(LONG, "opencode", MODEL, into=folder, home=home, again=True)
     assert rows(home, "SELECT project_id FROM session ORDER BY time_updated DESC LIMIT 1") == [("kept-id",)]
+
+
+@pytest.mark.parametrize(
+    ("url", "named"),
+    [
+        ("git@GitHub.com:Some-One/My.Repo.git", "github.com/Some-One/My.Repo"),
+        ("https://user:word@github.com:8443/Some-One/My.Repo.git/", "github.com/Some-One/My.Repo"),
+        ("ssh://git@example.org/a/b", "example.org/a/b"),
+        ("/srv/a.git", None),
+        ("file:///srv/a.git", None),
+    ],
+)
+def test_a_repository_with_a_remote_has_the_id_of_that(url: str, named: str | None, home: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    for command in (["init", "-q"], ["remote", "add", "origin", url]):
+        subprocess.run(["git", "-C", str(folder), *command], check=True)
+    expected = hashlib.sha1(f"git-remote:{named}".encode()).hexdigest() if named else "global"
+    (folder / ".git" / "opencode").write_text("kept-id\n" if named else "")
+    migrate(LONG, "opencode", MODEL, into=folder, home=home)
+    assert rows(home, "SELECT project_id FROM session ORDER BY time_updated DESC LIMIT 1") == [(expected,)]
+    older = home.parent / "older" / "opencode"
+    older.mkdir(parents=True)
+    shutil.copy(home / "opencode.db", older)
+    with closing(sqlite3.connect(older / "opencode.db")) as database:
+        database.execute("DROP TABLE project_directory")
+        database.commit()
+    migrate(LONG, "opencode", MODEL, into=folder, home=older)
+    kept = "kept-id" if named else "global"
+    assert rows(older, "SELECT project_id FROM session ORDER BY time_updated DESC LIMIT 1") == [(kept,)]
 
 
 def test_a_failed_result_holds_no_image_and_that_is_told() -> None:

@@ -113,6 +113,14 @@ def test_after_undo_the_client_has_its_other_sessions_alone_and_goes_on_with_the
 
 
 @each(CLIENTS)
+def test_in_a_repository_with_a_remote_it_lists_the_session_too(client: str, tmp_path: Path) -> None:
+    place = make_place(client, tmp_path / "client")
+    url = "git@GitHub.com:Some-One/My.Repo.git"
+    subprocess.run(["git", "-C", str(place.project), "remote", "add", "origin", url], check=True)
+    assert carry(ALL["plain"].make(tmp_path), place).session_id in listed(place)
+
+
+@each(CLIENTS)
 def test_a_session_that_the_client_went_on_with_is_not_undone(client: str, tmp_path: Path) -> None:
     place, carried = with_its_own(client, tmp_path / "client")
     go_on(place, carried)

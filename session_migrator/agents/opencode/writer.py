@@ -8,8 +8,10 @@ up to date.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -53,7 +55,7 @@ def write(session: Session, home: Path, folder: Path, client: Client) -> Written
     provider, model, size = _fitted(session, home, folder, client)
     fit = Fit(client, provider, model, size, place, root or "/")
     path = client.databases(home)[0]
-    project = _project(place, root, client)
+    project = _project(place, root, path, client)
     info = clean(session_info(session, project, fit, now))
     made = _Made(
         client, path, info, root, lambda: (clean(list(pair)) for pair in exchanges(session, info["id"], fit, now))
@@ -103,11 +105,14 @@ def _root(folder: str) -> str | None:
     return _git(folder, "rev-parse", "--show-toplevel")
 
 
-def _project(folder: str, root: str | None, client: Client) -> str:
-    """The id of a project, as the client finds it: kept in the repository's own folder, else the first of its root
-    commits."""
+def _project(folder: str, root: str | None, path: Path, client: Client) -> str:
+    """The id of a project, as the client finds it: of the repository's remote (since 1.18), else the one kept in the
+    repository's own folder, else the first of its root commits."""
     if root is None:
         return _GLOBAL
+    remote = _of_remote(_git(folder, "remote", "get-url", "origin") or "") if _is_recent(path) else None
+    if remote:
+        return remote
     common = _git(folder, "rev-parse", "--path-format=absolute", "--git-common-dir")
     with contextlib.suppress(OSError, ValueError):
         kept = (Path(common or root) / client.word).read_text(encoding="utf-8").strip()
@@ -115,6 +120,21 @@ def _project(folder: str, root: str | None, client: Client) -> str:
             return kept
     commits = (_git(folder, "rev-list", "--max-parents=0", "HEAD") or "").split()
     return min(commits, default=_GLOBAL)
+
+
+def _is_recent(path: Path) -> bool:
+    """Whether a database is of 1.18 or later, or to be made."""
+    return not is_file(path) or bool(_count(path, "sqlite_master", "name", "project_directory"))
+
+
+def _of_remote(url: str) -> str | None:
+    """The id that the address of a remote gives: a digest of its host and path."""
+    found = re.fullmatch(r"\w[\w+.-]*://(?:[^@/]*@)?([^/:]+)(?::\d+)?/+(.+)", url)
+    found = found or re.fullmatch(r"(?:[^@/:]+@)([^/:]+):(.+)", url)
+    if not found or url.startswith("file:"):
+        return None
+    host, name = found[1].lower(), re.sub(r"(?:\.git/?|/+)$", "", found[2].strip("/"))
+    return hashlib.sha1(f"git-remote:{host}/{name}".encode()).hexdigest() if name else None
 
 
 def _git(folder: str, *arguments: str) -> str | None:
