@@ -81,7 +81,10 @@ def exchanges(session: Session, session_id: str, fit: Fit, now: int) -> Iterator
         if message.role == "tool":
             continue
         results = {result.call_id: result for result in following.results} if following and message.calls else {}
-        latest = max(latest, _milliseconds(message.timestamp, now))
+        stamp = _milliseconds(message.timestamp, now)
+        # Kilo 7.0.33 turns round what is of one time; what stands behind a compaction is known by it (``_told``).
+        apart = not session.earlier
+        latest = max(latest + apart, min(stamp, now - (len(session.messages) - at)) if apart else stamp)
         message_id = _id("msg", now - _MINUTE, next(numbers))
         info: Record = {"id": message_id, "sessionID": session_id, "role": message.role, "time": {"created": latest}}
         if message.role == "user":
