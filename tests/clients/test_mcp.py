@@ -71,7 +71,7 @@ def answer(place: Place, run: harness.Run) -> dict[str, Any]:
     """What the last tool called gave the model."""
     *_, (_, kind, text, _) = harness.conversation(place.client, harness.main_requests(place.client, run.requests)[-1])
     assert kind == "result"
-    found = json.loads(text[text.index("{") : text.rindex("}") + 1])  # clients put words around it
+    found, _ = json.JSONDecoder().raw_decode(text, text.index("{"))  # clients put words around it, or it twice
     (content,) = found.get("content", [found])
     return json.loads(content["text"]) if content.keys() == {"type", "text"} else found
 
