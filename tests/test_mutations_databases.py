@@ -127,8 +127,8 @@ class Content(bytes):
 
 
 @st.composite
-def damaged(draw: st.DrawFn) -> tuple[str, str, Content]:
-    """An agent, the id of a session, and its database after up to three damages, perhaps broken too."""
+def damaged(draw: st.DrawFn) -> tuple[str, Path, Content]:
+    """An agent, a session, and its database after up to three damages, perhaps broken too."""
     spec, path = draw(st.sampled_from(HELD))
     with scratch() as folder:
         copy = Path(shutil.copy(path.parent, folder / "copy.db"))
@@ -138,20 +138,20 @@ def damaged(draw: st.DrawFn) -> tuple[str, str, Content]:
                     damage(draw, database)
             database.commit()
         data = copy.read_bytes()
-    return spec.id, path.name, Content(broken(draw, data) if draw(st.booleans()) else data)
+    return spec.id, path, Content(broken(draw, data) if draw(st.booleans()) else data)
 
 
 @settings(FIXED, max_examples=50)
 @given(source=damaged())
 def test_a_damaged_database_is_read_the_same_each_time_or_refused_and_what_is_read_can_be_carried(
-    source: tuple[str, str, Content],
+    source: tuple[str, Path, Content],
 ) -> None:
-    agent, session_id, data = source
+    agent, recorded, data = source
     spec = agents.get(agent)
     with scratch() as folder:
-        path = folder / "opencode.db"
+        path = folder / recorded.parent.name
         path.write_bytes(data)
-        ways = [(read, place) for read in (read_session, spec.read) for place in (path, path / session_id)]
+        ways = [(read, place) for read in (read_session, spec.read) for place in (path, path / recorded.name)]
         found = [attempt(read, place) for read, place in ways]
         assert [attempt(read, place) for read, place in ways] == found
         listed = list(spec.list(folder))
@@ -167,7 +167,7 @@ def test_a_damaged_database_is_read_the_same_each_time_or_refused_and_what_is_re
 @pytest.mark.parametrize("value", [None, 5, "", [], {}, [None], {"type": []}], ids=str)
 def test_a_field_of_another_type_costs_at_most_its_own_row(value: Any, tmp_path: Path) -> None:
     for spec, source in HELD:
-        copy = Path(shutil.copy(source.parent, tmp_path))
+        copy = copied(source, tmp_path)
         with closing(sqlite3.connect(copy)) as database:
             kinds: dict[tuple[Any, ...], tuple[str, str, int, Any, list[Any]]] = {}
             for table, column, rowid, record in objects(database):
@@ -182,8 +182,14 @@ def test_a_field_of_another_type_costs_at_most_its_own_row(value: Any, tmp_path:
                 database.execute(put, [json.dumps(changed), rowid])
                 database.commit()
                 assert attempt(spec.read, copy / source.name), keys
-                assert [info.id for info in spec.list(tmp_path)] == [source.name]
+                assert [info.id for info in spec.list(copy.parent)] == [source.name]
                 database.execute(put, [json.dumps(record), rowid])
+
+
+def copied(source: Path, folder: Path) -> Path:
+    """A copy of the database that a session lies in, in a folder of its own."""
+    (folder / source.name).mkdir()
+    return Path(shutil.copy(source.parent, folder / source.name))
 
 
 def paths_in(value: Any) -> Iterator[list[Any]]:
@@ -197,7 +203,7 @@ def paths_in(value: Any) -> Iterator[list[Any]]:
 @pytest.mark.parametrize("cell", ["{torn", "", "[]", 5, b"\xff{"], ids=str)
 def test_a_row_that_is_torn_hides_no_other(cell: Any, tmp_path: Path) -> None:
     for spec, source in HELD:
-        copy = Path(shutil.copy(source.parent, tmp_path))
+        copy = copied(source, tmp_path)
         whole = said(spec.read(source).session)
         with closing(sqlite3.connect(copy)) as database:
             rows = [row for row in objects(database) if row[0] in ("message", "part")]
@@ -214,12 +220,12 @@ def test_a_row_that_is_torn_hides_no_other(cell: Any, tmp_path: Path) -> None:
 
 def test_a_damaged_page_hides_no_row_of_another(tmp_path: Path) -> None:
     for spec, source in HELD:
-        data, copy = source.parent.read_bytes(), tmp_path / source.parent.name
+        data, copy = source.parent.read_bytes(), copied(source, tmp_path)
         whole, size = said(spec.read(source).session), int.from_bytes(data[16:18], "big")
         for start in range(0, len(data), size):
             copy.write_bytes(data[:start] + b"\xff" * size + data[start + size :])
             session = attempt(spec.read, copy / source.name)
-            assert len(list(spec.list(tmp_path))) <= 1
+            assert len(list(spec.list(copy.parent))) <= 1
             if b'"type":"' in data[start : start + size]:
                 assert session
                 assert len(whole - said(session)) <= 4

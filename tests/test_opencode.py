@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import sqlite3
@@ -15,7 +16,7 @@ import pytest
 from places import FIXTURES, LONG, MODELS, content
 
 from session_migrator import Store, agents, list_sessions, migrate, migrations, read_session
-from session_migrator.agents.opencode import client, reader, writer
+from session_migrator.agents.opencode import CLIENT, writer
 from session_migrator.agents.opencode.rows import Fit, exchanges
 from session_migrator.comparison import difference
 from session_migrator.errors import FormatError, NoConversation, Refused, WriteError
@@ -33,7 +34,7 @@ PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgG
 
 
 def recorded(version: str) -> Path:
-    (info,) = reader.list_sessions(HOMES / version)
+    (info,) = SPEC.list(HOMES / version)
     return Path(str(info.path))
 
 
@@ -88,7 +89,7 @@ def test_what_is_still_in_the_journal_is_read_too(tmp_path: Path) -> None:
         database.execute("UPDATE session SET title = 'Renamed'")
         database.commit()
         assert (tmp_path / "opencode.db-wal").stat().st_size > 0
-        assert [info.title for info in reader.list_sessions(tmp_path)] == ["Renamed"]
+        assert [info.title for info in SPEC.list(tmp_path)] == ["Renamed"]
 
 
 def test_the_summary_of_a_compaction_stands_for_what_was_before_it_but_the_tail(tmp_path: Path) -> None:
@@ -255,6 +256,36 @@ def test_a_project_has_the_id_that_the_client_gives_it(home: Path, tmp_path: Pat
     assert rows(home, "SELECT project_id FROM session ORDER BY time_updated DESC LIMIT 1") == [("kept-id",)]
 
 
+@pytest.mark.parametrize(
+    ("url", "named"),
+    [
+        ("git@GitHub.com:Some-One/My.Repo.git", "github.com/Some-One/My.Repo"),
+        ("https://user:word@github.com:8443/Some-One/My.Repo.git/", "github.com/Some-One/My.Repo"),
+        ("ssh://git@example.org/a/b", "example.org/a/b"),
+        ("/srv/a.git", None),
+        ("file:///srv/a.git", None),
+    ],
+)
+def test_a_repository_with_a_remote_has_the_id_of_that(url: str, named: str | None, home: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    for command in (["init", "-q"], ["remote", "add", "origin", url]):
+        subprocess.run(["git", "-C", str(folder), *command], check=True)
+    expected = hashlib.sha1(f"git-remote:{named}".encode()).hexdigest() if named else "global"
+    (folder / ".git" / "opencode").write_text("kept-id\n" if named else "")
+    migrate(LONG, "opencode", MODEL, into=folder, home=home)
+    assert rows(home, "SELECT project_id FROM session ORDER BY time_updated DESC LIMIT 1") == [(expected,)]
+    older = home.parent / "older" / "opencode"
+    older.mkdir(parents=True)
+    shutil.copy(home / "opencode.db", older)
+    with closing(sqlite3.connect(older / "opencode.db")) as database:
+        database.execute("DROP TABLE project_directory")
+        database.commit()
+    migrate(LONG, "opencode", MODEL, into=folder, home=older)
+    kept = "kept-id" if named else "global"
+    assert rows(older, "SELECT project_id FROM session ORDER BY time_updated DESC LIMIT 1") == [(kept,)]
+
+
 def test_a_failed_result_holds_no_image_and_that_is_told() -> None:
     picture = Image(media_type="image/png", data=PIXEL)
     told = (
@@ -286,7 +317,7 @@ def stored(*messages: Message) -> list[dict[str, Any]]:
     """What is written of these messages in the place of ``TOLD``."""
     session, _ = lower(Session(id="s", agent="x", messages=messages), SPEC.capabilities)
     told, _ = lower(Session(id="s", agent="x", messages=TOLD), SPEC.capabilities)
-    fit = Fit("stub", "gpt-5.5", 77, "/p", "/")
+    fit = Fit(CLIENT, "stub", "gpt-5.5", 77, "/p", "/")
     pairs = exchanges(replace(session, earlier=told.messages), "ses_1", fit, NOW)
     return [{"info": info, "parts": parts} for info, parts in pairs]
 
@@ -389,16 +420,16 @@ def test_a_target_is_as_the_settings_have_it(own_home: Path, project: Path) -> N
     )
     target = inspect("opencode", folder=project)
     assert target.trigger is None
-    assert client.mcp_servers(own_home, project) == ("files",)
-    assert client.model(own_home, project, "my-model") == ("mine/my-model", "named")
-    assert client.model(own_home, project, "claude-opus-5-5") == ("anthropic/claude-opus-5-5", "named")
+    assert SPEC.mcp_servers(own_home, project) == ("files",)
+    assert SPEC.model(own_home, project, "my-model") == ("mine/my-model", "named")
+    assert SPEC.model(own_home, project, "claude-opus-5-5") == ("anthropic/claude-opus-5-5", "named")
 
 
 def test_of_the_instruction_files_the_first_kind_counts(own_home: Path, project: Path) -> None:
-    assert client.instructions(own_home, project) == ()
+    assert SPEC.instructions(own_home, project) == ()
     (project / "CLAUDE.md").write_text("x")
-    assert client.instructions(own_home, project) == (project / "CLAUDE.md",)
+    assert SPEC.instructions(own_home, project) == (project / "CLAUDE.md",)
     (project / "AGENTS.md").write_text("x")
     (project / "more.md").write_text("x")
     (project / "opencode.json").write_text('{"instructions": ["more.md", "https://example.com/x.md"]}')
-    assert client.instructions(own_home, project) == (project / "AGENTS.md", project / "more.md")
+    assert SPEC.instructions(own_home, project) == (project / "AGENTS.md", project / "more.md")

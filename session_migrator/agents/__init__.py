@@ -38,6 +38,7 @@ AGENTS: dict[str, str] = {
     "opencode": "session_migrator.agents.opencode",
     "qwen": "session_migrator.agents.qwen",
     "pi": "session_migrator.agents.pi",
+    "kilo": "session_migrator.agents.kilo",
 }
 MEMORIES: dict[str, str] = {
     **AGENTS,

@@ -1,9 +1,10 @@
-"""OpenCode."""
+"""OpenCode, and what a fork of it is run by and sends (``kind``)."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import harness
@@ -16,13 +17,13 @@ _ATTACHED = ("Attached media from tool result:", "Attached image(s) from tool re
 _QUESTION = "What did we do so far?"
 
 
-def environment(config_dir: Path | None) -> dict[str, str]:
+def environment(config_dir: Path | None, word: str) -> dict[str, str]:
     named = {"XDG_DATA_HOME": str(config_dir)} if config_dir else {}
     off = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS")
-    return {f"OPENCODE_DISABLE_{name}": "1" for name in off} | named
+    return {f"{word.upper()}_DISABLE_{name}": "1" for name in off} | named
 
 
-def configure(setup: Setup) -> None:
+def configure(setup: Setup, word: str) -> None:
     """The settings are in the HOME; the provider is called "stub", whatever the model."""
     name = (setup.model or setup.pinned["model"]).rpartition("/")[2]
     able = {"tool_call": True, "attachment": True, "modalities": {"input": ["text", "image"], "output": ["text"]}}
@@ -35,6 +36,7 @@ def configure(setup: Setup) -> None:
     settings = {
         "autoupdate": False,
         "share": "disabled",
+        "snapshot": False,  # of the project's files; Kilo asks about it where that takes long
         "model": f"stub/{name}",
         "small_model": f"stub/{name}",
         "enabled_providers": ["stub"],
@@ -48,13 +50,14 @@ def configure(setup: Setup) -> None:
             for name, server in (setup.servers or {}).items()
         },
     }  # fmt: skip
-    path = setup.home / ".config" / "opencode" / "opencode.json"
+    path = setup.home / ".config" / word / f"{word}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(settings), encoding="utf-8")
 
 
-def items(body: Body) -> Iterator[Item]:
-    """Images of results follow all results of an answer as the user's; they count as the last one's."""
+def items(body: Body, own: tuple[str, ...] = ()) -> Iterator[Item]:
+    """Images of results follow all results of an answer as the user's; they count as the last one's. ``own``: how
+    texts begin that are the client's."""
     answered, asked = None, False
     for message in body["messages"]:
         role, content = message["role"], message.get("content")
@@ -72,7 +75,7 @@ def items(body: Body) -> Iterator[Item]:
                 if part["type"] == "image_url":
                     owner, call_id = ("tool", answered) if attached else (role, None)
                     yield owner, "image", data(part["image_url"]["url"]), call_id
-                elif part["text"]:
+                elif part["text"] and not part["text"].startswith(own or "\0"):
                     yield role, "text", part["text"], None
             for call in message.get("tool_calls") or ():
                 function = call["function"]
@@ -84,12 +87,15 @@ def _asks(message: Body) -> bool:
     return message["role"] == "user" and message["content"] in (_QUESTION, [{"type": "text", "text": _QUESTION}])
 
 
-def added(body: Body) -> Iterator[str]:
+def added(body: Body, own: tuple[str, ...] = ()) -> Iterator[str]:
     for message in body["messages"]:
+        content = message.get("content")
         if message["role"] == "system":
-            yield message["content"]
+            yield content
         elif _asks(message):
             yield _QUESTION
+        elif message["role"] == "user" and not isinstance(content, str):
+            yield from (part["text"] for part in content if own and part.get("text", "").startswith(own))
 
 
 def listed(setup: Setup) -> str:
@@ -102,27 +108,35 @@ def listed(setup: Setup) -> str:
 _SMALLER = "claude-haiku-4-5"
 # One of each family that has a prompt of its own; the client takes any model that its settings name.
 _MODELS = ("gpt-5.5", "gpt-4.1", "claude-sonnet-4-5", "gemini-2.5-pro", "kimi-k2")
-KIND = Kind(
-    environment=environment,
-    configure=configure,
-    path="/v1/chat/completions",
-    items=items,
-    listed=listed,
-    resume=["run", "--model={model}", "--session"],
-    start=["run"],
-    again=["run", "--continue"],
-    mcp_call=lambda server, tool: {"name": f"{server}_{tool}"},
-    added=added,
-    models=lambda: _MODELS,
-    sample="opencode/1.18.33",
-    recorded="stub/gpt-4.1",
-    named=f"stub/{_SMALLER}",
-    smaller=f"stub/{_SMALLER}",
-    terminal=(["--prompt"], ["--continue"]),
-    tool="bash",
-    argument="command",
-    more={"description": "prints"},  # demanded up to 1.2
-    own=(),
-    by_words=True,
-    first_run=["session", "list"],
-)
+
+
+def kind(word: str, sample: str, own: tuple[str, ...] = ()) -> Kind:
+    """A client whose folders and variables have this name, with a recorded session of it, and how the texts begin that
+    it adds to what the user says."""
+    return Kind(
+        environment=partial(environment, word=word),
+        configure=partial(configure, word=word),
+        path="/v1/chat/completions",
+        items=partial(items, own=own),
+        listed=listed,
+        resume=["run", "--model={model}", "--session"],
+        start=["run"],
+        again=["run", "--continue"],
+        mcp_call=lambda server, tool: {"name": f"{server}_{tool}"},
+        added=partial(added, own=own),
+        models=lambda: _MODELS,
+        sample=sample,
+        recorded="stub/gpt-4.1",
+        named=f"stub/{_SMALLER}",
+        smaller=f"stub/{_SMALLER}",
+        terminal=(["--prompt"], ["--continue"]),
+        tool="bash",
+        argument="command",
+        more={"description": "prints"},  # demanded up to 1.2
+        own=own,
+        by_words=True,
+        first_run=["session", "list"],
+    )
+
+
+KIND = kind("opencode", "opencode/1.18.33")

@@ -1,4 +1,5 @@
-"""What OpenCode alone does with a session: how one goes into its database and out again, and when it compacts."""
+"""What OpenCode and its forks alone do with a session: how one goes into their database and out again, and when they
+compact."""
 
 from __future__ import annotations
 
@@ -14,18 +15,19 @@ from pathlib import Path
 import harness
 import pytest
 from conversations import ALL, PLAIN
-from going_on import PROMPT, Carried, Place, carry, each, go_on, make_place
-from kinds import arguments, kind_of
+from going_on import NEWEST, PROMPT, Carried, Place, carry, each, go_on, make_place
+from kinds import agent_of, arguments, kind_of
 from places import LONG, asked, environment
 
 from session_migrator import Store, agents, from_messages, migrations, read_session
+from session_migrator.agents.opencode.client import HOME_VARIABLE
 from session_migrator.comparison import difference
 from session_migrator.errors import Refused
 from session_migrator.lowering import lower
 from session_migrator.model import FITTED
 from session_migrator.target import inspect
 
-CLIENTS = ("opencode", "opencode-older")
+CLIENTS = tuple(client for client in harness.CLIENTS if agents.get(agent_of(client)).home_variable == HOME_VARIABLE)
 MODEL = harness.VERSIONS["opencode"]["model"]
 HELLO = [("user", "text", "Hello.", None), ("assistant", "text", "Good day.", None)]
 
@@ -33,7 +35,7 @@ HELLO = [("user", "text", "Hello.", None), ("assistant", "text", "Good day.", No
 def run(place: Place, folder: Path, *arguments: str) -> str:
     """The command line with the client, which tells ``folder`` what it said, on its PATH, without a network."""
     (program,) = harness.command(place.client) or ()
-    shim = folder / "opencode"
+    shim = folder / agents.get(place.agent).program
     shim.write_text(f'#!/bin/sh\n"{program}" "$@" >>"{folder}/said" 2>&1\n', encoding="utf-8")
     shim.chmod(0o700)
     env = environment(PATH=f"{folder}{os.pathsep}{os.environ['PATH']}", HOME=str(place.home))
@@ -41,11 +43,11 @@ def run(place: Place, folder: Path, *arguments: str) -> str:
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=True).stdout
 
 
-@pytest.mark.client("opencode")
-def test_a_session_goes_in_by_the_clients_import_and_out_again(tmp_path: Path) -> None:
-    place = make_place("opencode", tmp_path / "client")
-    harness.list_sessions("opencode", **place.where)  # lays out the home
-    database = place.config / "opencode" / "opencode.db"
+@each([client for client in CLIENTS if client in NEWEST])
+def test_a_session_goes_in_by_the_clients_import_and_out_again(client: str, tmp_path: Path) -> None:
+    place = make_place(client, tmp_path / "client")
+    harness.list_sessions(client, **place.where)  # lays out the home
+    database = place.config / client / f"{client}.db"
 
     def rows() -> list[str]:
         with closing(sqlite3.connect(database)) as opened:
@@ -55,29 +57,29 @@ def test_a_session_goes_in_by_the_clients_import_and_out_again(tmp_path: Path) -
     carry(ALL["plain"].make(tmp_path), place)
     before = rows()
     where = ["--into", str(place.project), "--home", str(place.config)]
-    told = run(place, tmp_path, "migrate", str(LONG), "--to", "opencode", "--model", "stub/gpt-5.5", *where, "--json")
+    told = run(place, tmp_path, "migrate", str(LONG), "--to", client, "--model", MODEL, *where, "--json")
     done = json.loads(told)
     session_id = done["target"]["session_id"]
     assert f"Imported session: {session_id}" in (tmp_path / "said").read_text(encoding="utf-8")
     assert len(rows()) > len(before)
-    assert session_id in harness.list_sessions("opencode", **place.where)
+    assert session_id in harness.list_sessions(client, **place.where)
     run(place, tmp_path, "undo", done["migration"])
     assert rows() == before
 
 
-@each(CLIENTS)
+@each([client for client in CLIENTS if agents.get(agent_of(client)).capabilities.native_compaction])
 def test_a_compressed_session_goes_in_whole_by_the_clients_import(client: str, tmp_path: Path) -> None:
     place = make_place(client, tmp_path / "client")
     harness.list_sessions(client, **place.where)  # lays out the home
-    question, budget = asked("opencode", MODEL), 4_000
+    question, budget = asked(place.agent, MODEL), 4_000
     plain = carry(LONG, make_place(client, tmp_path / "plain"), budget=budget - question)
     where = ["--into", str(place.project), "--home", str(place.config)]
     options = ["--model", MODEL, "--budget", str(budget), "--native", *where, "--json"]
-    done = json.loads(run(place, tmp_path, "migrate", str(LONG), "--to", "opencode", *options))
+    done = json.loads(run(place, tmp_path, "migrate", str(LONG), "--to", place.agent, *options))
     session_id = done["target"]["session_id"]
     assert f"Imported session: {session_id}" in (tmp_path / "said").read_text(encoding="utf-8")
     carried = Carried(done=done, history=plain.history, model=MODEL)
-    whole, _ = lower(read_session(LONG), agents.get("opencode").capabilities)
+    whole, _ = lower(read_session(LONG), agents.get(place.agent).capabilities)
     assert difference(whole.messages, read_session(carried.path).earlier) is None
     go_on(place, carried)
     assert difference(whole.messages, read_session(carried.path).earlier) is None
@@ -111,6 +113,14 @@ def test_after_undo_the_client_has_its_other_sessions_alone_and_goes_on_with_the
 
 
 @each(CLIENTS)
+def test_in_a_repository_with_a_remote_it_lists_the_session_too(client: str, tmp_path: Path) -> None:
+    place = make_place(client, tmp_path / "client")
+    url = "git@GitHub.com:Some-One/My.Repo.git"
+    subprocess.run(["git", "-C", str(place.project), "remote", "add", "origin", url], check=True)
+    assert carry(ALL["plain"].make(tmp_path), place).session_id in listed(place)
+
+
+@each(CLIENTS)
 def test_a_session_that_the_client_went_on_with_is_not_undone(client: str, tmp_path: Path) -> None:
     place, carried = with_its_own(client, tmp_path / "client")
     go_on(place, carried)
@@ -131,25 +141,25 @@ LIMITS = {
 
 @pytest.mark.parametrize(("short_of", "compacts"), [(1, False), (0, True)])
 @pytest.mark.parametrize("limits", LIMITS)
-@pytest.mark.client("opencode")
+@each([client for client in CLIENTS if client in NEWEST])
 def test_it_compacts_from_the_size_that_the_ledger_names(
-    limits: str, short_of: int, compacts: bool, tmp_path: Path
+    client: str, limits: str, short_of: int, compacts: bool, tmp_path: Path
 ) -> None:
     """By the project's settings, and by the tokens that the last answer tells of."""
     limit, compaction, expected = LIMITS[limits]
     provider = {"stub": {"models": {MODEL.partition("/")[2]: {"limit": limit}}}}
     settings = json.dumps({"provider": provider, "compaction": compaction})
-    place = make_place("opencode", tmp_path / "client", {"opencode.json": settings})
-    spec = agents.get("opencode")
+    place = make_place(client, tmp_path / "client", {f"{client}.json": settings})
+    spec = agents.get(client)
     home = spec.locate(place.config)
-    trigger = inspect("opencode", model=MODEL, home=home, folder=place.project).trigger
+    trigger = inspect(client, model=MODEL, home=home, folder=place.project).trigger
     assert trigger == expected
     session = replace(from_messages(PLAIN), extra={FITTED: {"model": MODEL, "tokens": trigger - short_of}})
     assert spec.write
     session_id = spec.write(session, home, place.project).session_id
     assert session_id
-    command = [*arguments(kind_of("opencode").resume, model=MODEL), session_id, PROMPT]
-    run = harness.run_client("opencode", command, script=[{"text": "ok"}], **place.where)
+    command = [*arguments(kind_of(client).resume, model=MODEL), session_id, PROMPT]
+    run = harness.run_client(client, command, script=[{"text": "ok"}], **place.where)
     first = run.requests[0]
     assert ("Here is the conversation so far" in json.dumps(first["body"])) is compacts
-    assert (first in harness.main_requests("opencode", run.requests, PROMPT)) is not compacts
+    assert (first in harness.main_requests(client, run.requests, PROMPT)) is not compacts

@@ -1,4 +1,4 @@
-"""The messages of an OpenCode session, as it stores them -> Messages."""
+"""The messages of a session of OpenCode's, as it stores them -> Messages."""
 
 from __future__ import annotations
 

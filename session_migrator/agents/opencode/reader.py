@@ -1,4 +1,5 @@
-"""OpenCode's sessions -> Session: of 1.2 to 1.18 from the database, of 1.1 and before from its folders of JSON."""
+"""Sessions of OpenCode and its forks -> Session: of 1.2 to 1.18 from the database, of 1.1 and before from folders of
+JSON."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import re
 import sqlite3
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 
@@ -19,11 +21,13 @@ from .. import sqlite
 from ..jsonl import Record, head, parse, table, text
 from ..paths import newest_first
 from ..spec import Reading, Remember, looked_at
-from . import client
+from .client import DEFAULT_TITLE, Client
 from .messages import Cut, conversation, last_cut, until
 from .stored import Exchange, opened, session_info
 
-_KNOWN_MAJOR = 1
+KNOWN = {"opencode": 1, "kilo": 7}
+"""Whose a session may be, and the newest major version of each that is known: that alone is in a session, and a fork
+counts from a number of its own."""
 _DOCUMENT = re.compile(rb'\s*\{\s*(?:"info"\s*:\s*\{\s*)?"id"\s*:\s*"ses_')
 
 
@@ -32,9 +36,10 @@ def recognises(head: bytes) -> bool:
     return head.startswith(sqlite.MAGIC) or bool(_DOCUMENT.match(head.removeprefix(b"\xef\xbb\xbf")))
 
 
-def read(path: Path) -> Reading:
+def read(path: Path, agent: str) -> Reading:
     """Read one session: ``<database>/<session id>``, a file of ``storage/session``, an export, or a database alone
-    (its last session). Raises ReadError, FormatError, NoConversation."""
+    (its last session); of that agent where neither the folder nor the version tells. Raises ReadError, FormatError,
+    NoConversation."""
     with opened(path) as stored:
         losses = stored.losses
         revert = table(stored.info.get("revert"))
@@ -45,8 +50,10 @@ def read(path: Path) -> Reading:
     earlier = conversation(before, [])
     if all(message.origin == "injected" for message in messages):
         raise NoConversation(f"{path} holds no conversation", "name another session (session-migrator list --all)")
-    _note_version(stored.info, losses)
-    session = _session(path, stored.info, messages, earlier, cut.stands_in if cut else frozenset())
+    agent = _owner(path, stored.info) or agent
+    _note_version(stored.info, agent, losses)
+    stands_in = cut.stands_in if cut else frozenset[str]()
+    session = _session(path, agent, stored.info, messages, earlier, stands_in)
     return Reading(session=session, losses=merged(losses))
 
 
@@ -69,16 +76,30 @@ def _is_summary(message: Record) -> bool:
     return bool(message.get("summary")) and message.get("role") != "user"
 
 
-def _note_version(info: Record, losses: list[Loss]) -> None:
-    version = str(info.get("version") or "")
-    major = re.match(r"\d+", version)
-    if major and int(major[0][:9]) > _KNOWN_MAJOR:
-        detail = f"format version {version[:40]} is not known; what is understood of it was read"
+def _owner(path: Path, info: Record) -> str | None:
+    """Whose a session is: by the folder or the name of its database, else by its version."""
+    database = path.parent if is_file(path.parent) else path
+    if head(database, len(sqlite.MAGIC)) == sqlite.MAGIC:
+        for name in (database.parent.name, database.stem):
+            if name in KNOWN:
+                return name
+    older = [agent for agent, known in KNOWN.items() if known <= _major(info)]
+    return max(older, key=KNOWN.__getitem__, default=None)
+
+
+def _major(info: Record) -> int:
+    found = re.match(r"\d+", str(info.get("version") or ""))
+    return int(found[0][:9]) if found else 0
+
+
+def _note_version(info: Record, agent: str, losses: list[Loss]) -> None:
+    if _major(info) > KNOWN[agent]:
+        detail = f"format version {str(info['version'])[:40]} is not known; what is understood of it was read"
         losses.append(Loss(kind="unknown_record", detail=detail))
 
 
 def _session(
-    path: Path, info: Record, messages: Sequence[Message], earlier: Sequence[Message], stands_in: Set[str]
+    path: Path, agent: str, info: Record, messages: Sequence[Message], earlier: Sequence[Message], stands_in: Set[str]
 ) -> Session:
     told = [message.timestamp for message in messages if message.timestamp]
     times = table(info.get("time"))
@@ -86,7 +107,7 @@ def _session(
     standing = sum(1 for _ in takewhile(lambda message: message.id in stands_in, messages))
     return Session(
         id=session_id,
-        agent="opencode",
+        agent=agent,
         messages=messages,
         earlier=earlier,
         title=_title(info),
@@ -104,7 +125,7 @@ def _session(
 def _title(info: Record) -> str | None:
     """The title, unless it is the one that a session has until the client makes another."""
     title = text(info.get("title"))
-    return None if title and client.DEFAULT_TITLE.fullmatch(title) else title
+    return None if title and DEFAULT_TITLE.fullmatch(title) else title
 
 
 def _model(info: Record) -> str | None:
@@ -129,22 +150,23 @@ def _children(path: Path, session_id: str) -> Iterator[str]:
 # --- lists
 
 
-def list_sessions(home: Path, remember: Remember = looked_at) -> Iterator[SessionInfo]:
+def list_sessions(home: Path, client: Client, remember: Remember = looked_at) -> Iterator[SessionInfo]:
     """The main sessions of a data folder that hold messages, the last used first: of every database in it, then of the
     older storage those that are in none."""
-    found = [info for path in client.databases(home) for info in _in_database(path)]
+    found = [info for path in client.databases(home) for info in _in_database(path, client.word)]
     seen = {info.id for info in found}
-    older = (remember(file, _peek) for file in newest_first((home / "storage" / "session").glob("*/ses_*.json")))
+    peek = partial(_peek, agent=client.word)
+    older = (remember(file, peek) for file in newest_first((home / "storage" / "session").glob("*/ses_*.json")))
     found += [info for info in older if info and info.id not in seen]
     return iter(sorted(found, key=lambda info: info.updated_at or "", reverse=True))
 
 
-def _in_database(path: Path) -> Iterator[SessionInfo]:
+def _in_database(path: Path, agent: str) -> Iterator[SessionInfo]:
     with contextlib.suppress(ReadError, sqlite3.Error), sqlite.copied(path) as database:
         where = "parent_id IS NULL AND EXISTS (SELECT 1 FROM message WHERE session_id = session.id)"
         for row in filter(None, sqlite.each(database, "session", where)):
             info, session_id = session_info(row), str(row.get("id"))
-            yield _row(info, path / session_id, _title(info) or _first_words(database, session_id))
+            yield _row(info, agent, path / session_id, _title(info) or _first_words(database, session_id))
 
 
 def _first_words(database: sqlite3.Connection, session_id: str) -> str | None:
@@ -158,22 +180,23 @@ def _first_words(database: sqlite3.Connection, session_id: str) -> str | None:
     return None
 
 
-def _peek(path: Path) -> SessionInfo | None:
+def _peek(path: Path, agent: str) -> SessionInfo | None:
     """A row of the older storage: the session's own file, and its messages where it has no title or model."""
     try:
-        session = read(path).session
+        session = read(path, agent).session
     except MigrationError:
         return None
     if session.parent_id:
         return None
-    row = _row({"id": session.id, "directory": session.cwd}, path, session.title or headline(goal(session.messages)))
+    title = session.title or headline(goal(session.messages))
+    row = _row({"id": session.id, "directory": session.cwd}, agent, path, title)
     return replace(row, model=session.model, created_at=session.created_at, updated_at=session.updated_at)
 
 
-def _row(info: Record, path: Path, title: str | None) -> SessionInfo:
+def _row(info: Record, agent: str, path: Path, title: str | None) -> SessionInfo:
     times = table(info.get("time"))
     return SessionInfo(
-        agent="opencode",
+        agent=agent,
         id=str(info.get("id")),
         title=title,
         cwd=text(info.get("directory")),

@@ -26,11 +26,9 @@ from ...model import (
     headline,
 )
 from ..jsonl import Record
-from . import client
+from .client import Client
 from .stored import Exchange
 
-_AGENT = "build"
-"""The client's own agent that does what it is asked."""
 _COMPACTING = "compaction"
 """The client's own agent that makes summaries."""
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -42,9 +40,10 @@ _MINUTE = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What the session is written for: the provider and the model, the tokens of a request with it, and the folder
-    with the root of its repository."""
+    """What the session is written for: the client, the provider and the model, the tokens of a request with it, and
+    the folder with the root of its repository."""
 
+    client: Client
     provider: str
     model: str
     tokens: int
@@ -59,12 +58,12 @@ def session_info(session: Session, project: str, fit: Fit, now: int) -> Record:
     return {
         "id": _id("ses", now, 0, inverted=True),
         "slug": f"migrated-{secrets.token_hex(3)}",
-        "version": client.VERSION,
+        "version": fit.client.version,
         "projectID": project,
         "directory": fit.folder,
         "path": "" if path == "." else path,
         "title": title,
-        "agent": _AGENT,
+        "agent": fit.client.agent,
         "model": {"id": fit.model, "providerID": fit.provider},
         "time": {"created": _milliseconds(session.created_at, now), "updated": now},
     }
@@ -82,17 +81,26 @@ def exchanges(session: Session, session_id: str, fit: Fit, now: int) -> Iterator
         if message.role == "tool":
             continue
         results = {result.call_id: result for result in following.results} if following and message.calls else {}
-        latest = max(latest, _milliseconds(message.timestamp, now))
+        stamp = _milliseconds(message.timestamp, now)
+        # Kilo 7.0.33 turns round what is of one time; what stands behind a compaction is known by it (``_told``).
+        apart = not session.earlier
+        latest = max(latest + apart, min(stamp, now - (len(session.messages) - at)) if apart else stamp)
         message_id = _id("msg", now - _MINUTE, next(numbers))
         info: Record = {"id": message_id, "sessionID": session_id, "role": message.role, "time": {"created": latest}}
         if message.role == "user":
             parent = message_id
-            info |= {"agent": _AGENT, "model": {"providerID": fit.provider, "modelID": fit.model}}
+            info |= {"agent": fit.client.agent, "model": {"providerID": fit.provider, "modelID": fit.model}}
         else:
             info |= _answer(message, parent, fit, latest, is_last=at == last)
         held = {"sessionID": session_id, "messageID": message_id}
-        parts = _parts(message, results, latest)
+        parts = [*_parts(message, results, latest), *(_marked(fit.client) if message.role == "user" else ())]
         yield info, [{"id": _id("prt", now - _MINUTE, next(numbers)), **held, **part} for part in parts]
+
+
+def _marked(client: Client) -> list[Record]:
+    """A part that the client does not send, which keeps it from adding anything to a message."""
+    hidden = {"synthetic": True, "ignored": True}
+    return [{"type": "text", "text": client.context, **hidden}] if client.context else []
 
 
 def _told(session: Session) -> Iterator[Message]:
@@ -116,7 +124,7 @@ def _answer(message: Message, parent: str, fit: Fit, created: int, *, is_last: b
     """The rest of an answer's object. The tokens of the last one are what the client decides to compact by."""
     tokens = fit.tokens if is_last else 0
     is_summary = any(isinstance(part, Compaction) for part in message.parts)
-    agent = _COMPACTING if is_summary else _AGENT
+    agent = _COMPACTING if is_summary else fit.client.agent
     return {
         "parentID": parent,
         **({"summary": True} if is_summary else {}),

@@ -1,5 +1,5 @@
-"""Where OpenCode keeps a session: rows of its database (1.2 and later), files of the older storage, or a document of
-its ``export``. All three hold the same objects.
+"""Where OpenCode and its forks keep a session: rows of a database (1.2 and later), files of the older storage, or a
+document of ``export``. All three hold the same objects.
 
 A session within a database is named by the database's path with the session's id behind it, as if it were a folder.
 """
@@ -57,7 +57,7 @@ def _in_database(path: Path, session_id: str | None) -> Generator[Stored]:
             found = sqlite.records(database, "session", where, [session_id])
         except sqlite3.Error as error:
             raise FormatError(
-                f"{path} is no database of OpenCode ({sqlite.reason(error)})", "name its opencode.db"
+                f"{path} is no database of OpenCode ({sqlite.reason(error)})", "name its database (opencode.db)"
             ) from error
         if not found:
             raise NoConversation(f"{path} holds no such session", "see them with: session-migrator list --all")

@@ -1,13 +1,17 @@
-"""Session -> OpenCode: by the client's own ``import`` where the client is here, else into its database as that would.
+"""Session -> OpenCode or a fork of it: by the client's own ``import`` where the client is here, else into its database
+as that would.
 
-A home without a database gets one, of the schema of 1.18 (``schema.json``); the client brings it up to date.
+A home without a database gets one, of the schema of the version that is known (``schema.json``); the client brings it
+up to date.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -28,34 +32,44 @@ from .. import databases
 from ..jsonl import Record
 from ..models import fitted
 from ..spec import Database, Rows, Written
-from . import client
+from .client import HOME_VARIABLE, Client
 from .rows import Fit, columns, exchanges, session_info
 from .stored import Exchange
 
 _SECONDS = 60
+_QUIET = {
+    **dict.fromkeys(
+        ("DISABLE_AUTOUPDATE", "DISABLE_MODELS_FETCH", "DISABLE_LSP_DOWNLOAD", "DISABLE_DEFAULT_PLUGINS"), "1"
+    ),
+    "TELEMETRY_LEVEL": "off",  # Kilo waits at its end until that is sent
+}
 _GLOBAL = "global"
 """The project of whatever is in no repository; its root is ``/``."""
 
 
-def write(session: Session, home: Path, folder: Path) -> Written:
+def write(session: Session, home: Path, folder: Path, client: Client) -> Written:
     """Write a lowered session as a new one of the project in ``folder``. Raises WriteError, Refused."""
     now = int(time.time() * 1000)
     place = os.path.realpath(folder)
     root = _root(place)
     provider, model, size = fitted(session, lambda named: client.model(home, folder, named)[0])
-    fit = Fit(provider, model, size, place, root or "/")
+    fit = Fit(client, provider, model, size, place, root or "/")
     path = client.databases(home)[0]
-    info = clean(session_info(session, _project(place, root), fit, now))
-    made = _Made(path, info, root, lambda: (clean(list(pair)) for pair in exchanges(session, info["id"], fit, now)))
-    program = shutil.which("opencode")
+    project = _project(place, root, path, client)
+    info = clean(session_info(session, project, fit, now))
+    made = _Made(
+        client, path, info, root, lambda: (clean(list(pair)) for pair in exchanges(session, info["id"], fit, now))
+    )
+    program = shutil.which(client.word)
     return (_import(made, program, home, place) if program else None) or _insert(made)
 
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A session ready to be written: the database, the session's object, the root of its repository, and what gives
-    its messages, the same each time but for chance in their ids."""
+    """A session ready to be written: the client, its database, the session's object, the root of its repository, and
+    what gives its messages, the same each time but for chance in their ids."""
 
+    client: Client
     path: Path
     info: Record
     root: str | None
@@ -80,18 +94,36 @@ def _root(folder: str) -> str | None:
     return _git(folder, "rev-parse", "--show-toplevel")
 
 
-def _project(folder: str, root: str | None) -> str:
-    """The id of a project, as the client finds it: kept in the repository's own folder, else the first of its root
-    commits."""
+def _project(folder: str, root: str | None, path: Path, client: Client) -> str:
+    """The id of a project, as the client finds it: of the repository's remote (since 1.18), else the one kept in the
+    repository's own folder, else the first of its root commits."""
     if root is None:
         return _GLOBAL
+    remote = _of_remote(_git(folder, "remote", "get-url", "origin") or "") if _is_recent(path) else None
+    if remote:
+        return remote
     common = _git(folder, "rev-parse", "--path-format=absolute", "--git-common-dir")
     with contextlib.suppress(OSError, ValueError):
-        kept = (Path(common or root) / "opencode").read_text(encoding="utf-8").strip()
+        kept = (Path(common or root) / client.word).read_text(encoding="utf-8").strip()
         if kept:
             return kept
     commits = (_git(folder, "rev-list", "--max-parents=0", "HEAD") or "").split()
     return min(commits, default=_GLOBAL)
+
+
+def _is_recent(path: Path) -> bool:
+    """Whether a database is of 1.18 or later, or to be made."""
+    return not is_file(path) or bool(_count(path, "sqlite_master", "name", "project_directory"))
+
+
+def _of_remote(url: str) -> str | None:
+    """The id that the address of a remote gives: a digest of its host and path."""
+    found = re.fullmatch(r"\w[\w+.-]*://(?:[^@/]*@)?([^/:]+)(?::\d+)?/+(.+)", url)
+    found = found or re.fullmatch(r"(?:[^@/:]+@)([^/:]+):(.+)", url)
+    if not found or url.startswith("file:"):
+        return None
+    host, name = found[1].lower(), re.sub(r"(?:\.git/?|/+)$", "", found[2].strip("/"))
+    return hashlib.sha1(f"git-remote:{host}/{name}".encode()).hexdigest() if name else None
 
 
 def _git(folder: str, *arguments: str) -> str | None:
@@ -112,7 +144,7 @@ def _insert(made: _Made) -> Written:
     folders: tuple[str, ...] = ()
     bare: tuple[Database, ...] = ()
     if not is_file(path):
-        folders, bare = _make(path)
+        folders, bare = _make(path, made.client)
     try:
         with contextlib.closing(sqlite3.connect(path, timeout=_SECONDS, isolation_level=None)) as database:
             database.execute("PRAGMA foreign_keys = ON")
@@ -131,7 +163,7 @@ def _insert(made: _Made) -> Written:
         databases.take_out((), bare)
         remove_empty(folders)
         if isinstance(error, sqlite3.Error):
-            remedy = "close OpenCode and try again; where it is of another version, start it once"
+            remedy = f"close {made.client.name} and try again; where it is of another version, start it once"
             raise WriteError(f"cannot write to {path}: {error}", remedy) from error
         raise
     rows = made.rows(with_project=is_new)
@@ -163,12 +195,12 @@ def _dump(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _make(path: Path) -> tuple[tuple[str, ...], tuple[Database, ...]]:
+def _make(path: Path, client: Client) -> tuple[tuple[str, ...], tuple[Database, ...]]:
     """An empty database of the client's; the folders made for it, and what is in it."""
     with tempfile.TemporaryDirectory() as folder:
         new = Path(folder) / "new.db"
         with contextlib.closing(sqlite3.connect(new)) as database:
-            schema = _schema()
+            schema = _schema(client.schema)
             for statement in schema["statements"]:
                 database.execute(statement)
             rows = [(name, schema["completed"]) for name in schema["migrations"]]
@@ -180,8 +212,8 @@ def _make(path: Path) -> tuple[tuple[str, ...], tuple[Database, ...]]:
 
 
 @cache
-def _schema() -> dict[str, Any]:
-    data = files("session_migrator.agents.opencode") / "schema.json"
+def _schema(package: str) -> dict[str, Any]:
+    data = files(package) / "schema.json"
     return json.loads(data.read_text(encoding="utf-8"))
 
 
@@ -189,13 +221,11 @@ def _schema() -> dict[str, Any]:
 
 
 def _import(made: _Made, program: str, home: Path, folder: str) -> Written | None:
-    """By ``opencode import``, run in the project; None where that does not take all of it (an error leaves half a
+    """By the client's ``import``, run in the project; None where that does not take all of it (an error leaves half a
     session there, which is taken out again)."""
     count = _count(made.path, "project", "id", made.info["projectID"])
-    named = {} if home == client.locate(None) else {client.HOME_VARIABLE: str(home.parent)}
-    quiet = {
-        f"OPENCODE_DISABLE_{name}": "1" for name in ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS")
-    }
+    named = {} if home == made.client.locate(None) else {HOME_VARIABLE: str(home.parent)}
+    quiet = {made.client.variable(name): value for name, value in _QUIET.items()}
     messages = parts = 0
     with tempfile.TemporaryDirectory() as scratch:
         document = Path(scratch) / "session.json"
