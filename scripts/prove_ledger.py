@@ -9,6 +9,7 @@ some minutes.
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -36,27 +37,29 @@ OUTPUT = ROOT / "docs" / "ledger.md"
 
 @dataclass(frozen=True)
 class Case:
-    """A client, a model of it, the window it is to be taken for (a setting of the client's; None: its own), and whether
-    it is run as a command."""
+    """A client, a model of it, the window it is to be taken for (a setting of the client's; None: its own), whether it
+    is run as a command, and whose session it goes on with: another agent's, so that each crosses over."""
 
     client: str
     model: str
     window: int | None
-    command: bool = False
+    command: bool = True
+    source: str = "claude"
 
 
 CASES = (
-    Case("codex", "gpt-5.5", 32_000),
-    Case("codex", "gpt-5.5", 128_000),
-    Case("codex", "gpt-5.5", None),
-    Case("claude-code", "claude-haiku-4-5", None),
-    Case("claude-code", "claude-opus-5-5", None),
-    Case("gemini", "gemini-2.5-pro", None, command=True),
-    Case("opencode", "stub/gpt-5.5", 128_000, command=True),
-    Case("codebuddy", "glm-4.6", 128_000, command=True),
+    Case("codex", "gpt-5.5", 32_000, command=False),
+    Case("codex", "gpt-5.5", 128_000, command=False),
+    Case("codex", "gpt-5.5", None, command=False),
+    Case("claude-code", "claude-haiku-4-5", None, command=False, source="codex"),
+    Case("claude-code", "claude-opus-5-5", None, command=False, source="codex"),
+    Case("gemini", "gemini-2.5-pro", None, source="codex"),
+    Case("opencode", "stub/gpt-5.5", 128_000),
+    Case("codebuddy", "glm-4.6", 128_000),
+    Case("qwen", "gpt-5.5", 128_000),
+    Case("pi", "stub/gpt-5.5", 128_000),
+    Case("kilo", "stub/gpt-5.5", 128_000),
 )
-# The source is another agent's, so that each session crosses over.
-SOURCES = {"codex": "claude", "claude-code": "codex", "gemini": "codex", "opencode": "claude", "codebuddy": "claude"}
 
 
 def prove(case: Case, source: Path, folder: Path) -> list[str]:
@@ -121,13 +124,21 @@ def _sent(case: Case, done: Migration, where: dict[str, Any]) -> int:
 def main() -> None:
     rows: list[list[str]] = []
     for megabytes in MEGABYTES:
-        for case in CASES:
-            with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
-                source = Path(folder) / f"rollout-2026-03-01T00-00-00-{megabytes}-mb.jsonl"
-                generate(SOURCES[case.client], megabytes, 1, source)
-                rows.append([f"{megabytes} MB", *prove(case, source, Path(folder).resolve() / "run")])
+        with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+            sources = {
+                source: Path(folder) / source / f"rollout-2026-03-01T00-00-00-{megabytes}-mb.jsonl"
+                for source in {case.source for case in CASES}
+            }
+            for source, path in sources.items():
+                path.parent.mkdir()
+                generate(source, megabytes, 1, path)
+            for number, case in enumerate(CASES):
+                place = Path(folder).resolve() / str(number)
+                rows.append([f"{megabytes} MB", *prove(case, sources[case.source], place)])
                 print(" | ".join(rows[-1]), file=sys.stderr)
-    versions = ", ".join(f"{client} {harness.VERSIONS[client]['version']}" for client in SOURCES)
+                shutil.rmtree(place)
+    clients = dict.fromkeys(case.client for case in CASES)
+    versions = ", ".join(f"{client} {harness.VERSIONS[client]['version']}" for client in clients)
     heads = (
         "session",
         "into",

@@ -174,21 +174,19 @@ SHAPES: dict[str, Case] = {
     "torn claude-code file": _torn(_CLAUDE_TOOLS, '"tool_result"'),
 }
 ALL: dict[str, Case] = {**SHAPES, **dict(_recorded())}
-OTHERS = 1
-"""How many recorded sessions of each other agent a client is tried with, where it is not all of them."""
+OTHERS = 3
+"""From how many other agents a client is tried with a recorded session, where it is not from all of them."""
 
 
 def sample(agent: str) -> tuple[str, ...]:
-    """Every shape, every recorded session of the agent's own, and some of each other agent's."""
-    recorded: dict[str, list[str]] = {}
-    for name in ALL.keys() - SHAPES.keys():
-        recorded.setdefault(name.split()[0], []).append(name)
-    chosen = [
-        name
-        for source, names in recorded.items()
-        for name in sorted(names)[:: 1 if source == agent else -(-len(names) // OTHERS)]
-    ]
-    return (*SHAPES, *sorted(chosen))
+    """Every shape, every recorded session of the agent's own, and one of each of those next to it in the registry, so
+    that each agent's sessions go on in as many clients."""
+    recorded: dict[str, list[str]] = {name: [] for name in agents.AGENTS}
+    for name in sorted(ALL.keys() - SHAPES.keys()):
+        recorded[name.split()[0]].append(name)
+    around = [*recorded, *recorded]
+    near = around[around.index(agent) + 1 :][:OTHERS]
+    return (*SHAPES, *recorded[agent], *(name for source in near for name in recorded[source][:1]))
 
 
 FEW = ("example", "example, compressed", "parallel calls", "images", "patch and edit")
