@@ -14,4 +14,4 @@ def environment(config_dir: Path | None) -> dict[str, str]:
     return {**environment_of_core(config_dir, "kilo"), "KILO_TELEMETRY_LEVEL": "off"}
 
 
-KIND = replace(kind("kilo", "kilo/7.7.9", own=("\n\n<environment_details>",)), environment=environment)
+KIND = replace(kind("kilo", "kilo/7.7.9", own=("\n\n<environment_details>",)), environment=environment, heavy=True)

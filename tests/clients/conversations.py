@@ -176,18 +176,22 @@ SHAPES: dict[str, Case] = {
 ALL: dict[str, Case] = {**SHAPES, **dict(_recorded())}
 OTHERS = 3
 """From how many other agents a client is tried with a recorded session, where it is not from all of them."""
+FEW = ("example", "example, compressed", "parallel calls", "images", "patch and edit")
+"""What an older client is tried with, and one that takes long, with its own recorded sessions."""
+
+
+def recorded() -> dict[str, list[str]]:
+    """The names of the recorded sessions, by agent."""
+    names: dict[str, list[str]] = {name: [] for name in agents.AGENTS}
+    for name in sorted(ALL.keys() - SHAPES.keys()):
+        names[name.split()[0]].append(name)
+    return names
 
 
 def sample(agent: str) -> tuple[str, ...]:
     """Every shape, every recorded session of the agent's own, and one of each of those next to it in the registry, so
     that each agent's sessions go on in as many clients."""
-    recorded: dict[str, list[str]] = {name: [] for name in agents.AGENTS}
-    for name in sorted(ALL.keys() - SHAPES.keys()):
-        recorded[name.split()[0]].append(name)
-    around = [*recorded, *recorded]
+    names = recorded()
+    around = [*names, *names]
     near = around[around.index(agent) + 1 :][:OTHERS]
-    return (*SHAPES, *recorded[agent], *(name for source in near for name in recorded[source][:1]))
-
-
-FEW = ("example", "example, compressed", "parallel calls", "images", "patch and edit")
-"""What an older client is tried with."""
+    return (*SHAPES, *names[agent], *(name for source in near for name in names[source][:1]))

@@ -77,6 +77,8 @@ class Kind:
     by_words                  whether a prompt is one argument a word, and the standard input a terminal: else they put
                               quotes around it, or add what they read
     first_run                 the arguments with which an older one lays out its home, where a writer needs that
+    heavy                     whether one run takes a core for many seconds: such are tried with few sessions where not
+                              all are asked for
     at_the_end                what they add to a session that does not end with the model's words, by the role of
                               its last message; ``forget`` where that is not sent again with a later turn
     """
@@ -119,6 +121,7 @@ class Kind:
     joined: bool = False
     by_words: bool = False
     first_run: Sequence[str] = ()
+    heavy: bool = False
     at_the_end: Mapping[str, Sequence[Item]] = field(default_factory=dict[str, Sequence[Item]])
 
 

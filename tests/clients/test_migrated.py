@@ -10,7 +10,7 @@ from pathlib import Path
 
 import harness
 import pytest
-from conversations import ALL, FEW, LONG_PROMPT, sample
+from conversations import ALL, FEW, LONG_PROMPT, recorded, sample
 from going_on import NEWEST, carry, each, go_on, make_place
 from kinds import agent_of, kind_of
 
@@ -21,9 +21,12 @@ from session_migrator.model import headline
 def cases(client: str) -> tuple[str, ...]:
     """What a client is tried with: the newest of each agent with all there is where that is wanted, else with some; an
     older one, and a core that is another agent's client, with a few."""
+    agent = agent_of(client)
     if client not in NEWEST or "core" in harness.VERSIONS[client]:
         return FEW
-    return tuple(ALL) if os.environ.get("SESSION_MIGRATOR_CASES") == "all" else sample(agent_of(client))
+    if os.environ.get("SESSION_MIGRATOR_CASES") == "all":
+        return tuple(ALL)
+    return (*FEW, *recorded()[agent]) if kind_of(client).heavy else sample(agent)
 
 
 CASES = {client: cases(client) for client in harness.CLIENTS}
