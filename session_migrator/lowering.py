@@ -156,9 +156,8 @@ def _fit(part: Part, capabilities: Capabilities, losses: list[Loss]) -> Iterator
         case ToolCall():
             yield _call(part, capabilities, losses)
         case ToolResult():
-            can = (
-                capabilities if capabilities.failed_images or not part.is_error else replace(capabilities, images=False)
-            )
+            holds = capabilities.result_images and (capabilities.failed_images or not part.is_error)
+            can = capabilities if holds else replace(capabilities, images=False)
             inner = tuple(fitted for given in part.parts for fitted in _fit(given, can, losses))
             inner = _whole(inner) if capabilities.whole_results else inner
             yield _flagged(replace(part, parts=inner), capabilities)

@@ -221,6 +221,20 @@ def test_an_image_that_would_poison_the_session_becomes_a_line_of_text(image: Im
     assert [(loss.kind, loss.severity) for loss in losses] == [("image", "lossy")]
 
 
+def test_where_results_hold_no_images_those_of_a_prompt_stay() -> None:
+    picture = Image(media_type="image/png", data=png(20, 10))
+    call, result = ToolCall(id="c", name="view", arguments={}), ToolResult(call_id="c", parts=(picture,))
+    told = session(
+        Message(role="user", parts=(picture,)),
+        Message(role="assistant", parts=(call,)),
+        Message(role="tool", parts=(result,)),
+    )
+    lowered, losses = lower(told, Capabilities(thinking="text", result_images=False), NOW)
+    assert lowered.messages[0].parts == (picture,)
+    assert [type(part) for part in lowered.messages[2].results[0].parts] == [Text]
+    assert [loss.kind for loss in losses] == ["image"]
+
+
 def test_a_file_is_carried_by_name() -> None:
     lowered, losses = lower(session(Message(role="user", parts=(File(name="a.pdf", data="AAAA"),))), CLAUDE, NOW)
     assert lowered.messages[0].text == "[File not carried: a.pdf]"
