@@ -224,16 +224,25 @@ def test_a_target_is_as_the_variables_and_settings_have_it(
 
 def test_instruction_files_and_servers_of_home_repository_and_project(own_home: Path, project: Path) -> None:
     (project / ".git").mkdir()
-    inner = project / "inner"
-    files = {
-        own_home / "copilot-instructions.md": "x", project / ".github" / "copilot-instructions.md": "x",
-        project / "AGENTS.md": "x", inner / "AGENTS.md": "x",
-        project / ".github" / "instructions" / "py.instructions.md": "x",
+    between, inner = project / "one", project / "one" / "two"
+    sent = [
+        own_home / "copilot-instructions.md", project / ".github" / "copilot-instructions.md", project / "AGENTS.md",
+        between / "GEMINI.md", between / ".claude" / "CLAUDE.md", inner / "CLAUDE.md",
+        own_home / "instructions" / "all.instructions.md",
+        project / ".github" / "instructions" / "a" / "py.instructions.md",
+        inner / ".github" / "instructions" / "py.instructions.md",
+    ]  # fmt: skip
+    others = [
+        project / ".claude" / "CLAUDE.md", inner / ".claude" / "CLAUDE.md", own_home / "AGENTS.md",
+        between / ".github" / "instructions" / "py.instructions.md", inner / "deeper" / "AGENTS.md",
+    ]  # fmt: skip
+    files = {path: str(path) for path in (*sent, *others)} | {
+        project / "CLAUDE.md": str(sent[2]), inner / "GEMINI.md": str(sent[2]),  # as another one
         own_home / "mcp-config.json": '{"mcpServers": {"own": {}}}',
         project / ".mcp.json": '{"mcpServers": {"files": {}}}',
     }  # fmt: skip
     for path, words in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(words)
-    assert set(SPEC.instructions(own_home, inner)) == set(list(files)[:5])
+    assert sorted(SPEC.instructions(own_home, inner)) == sorted(sent)
     assert SPEC.mcp_servers(own_home, inner) == ("own", "files")

@@ -99,6 +99,29 @@ def shapes(path: Path) -> dict[str, set[str]]:
     return found
 
 
+@pytest.mark.client("copilot")
+def test_it_sends_the_instruction_files_that_are_counted_each_once(tmp_path: Path) -> None:
+    names = ["AGENTS.md", "CLAUDE.md", "GEMINI.md", ".claude/CLAUDE.md", "CLAUDE.local.md"]
+    names += [".github/copilot-instructions.md", ".github/AGENTS.md", ".github/instructions/a/b.instructions.md"]
+    files = {f"{place}{name}": f"RULE of {place}{name}\n" for place in ("", "a/", "a/b/", "a/b/c/") for name in names}
+    files |= {"a/AGENTS.md": files["AGENTS.md"], "a/b/CLAUDE.md": files["AGENTS.md"]}
+    place = make_place("copilot", tmp_path / "client", files)
+    own = {
+        place.config / name: f"RULE of own {name}\n"
+        for name in (*names, "copilot-instructions.md", "instructions/a.instructions.md")
+    }
+    for path, words in own.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(words, encoding="utf-8")
+    where = {**place.where, "cwd": place.project / "a" / "b"}
+    run = harness.run_client("copilot", [*kind_of("copilot").start[:1], PROMPT], **where)
+    body = harness.main_requests("copilot", run.requests)[0]["body"]
+    sent = [line for message in body["messages"] for line in message["content"].splitlines() if line.startswith("RULE")]
+    counted = SPEC.instructions(place.config, where["cwd"])
+    assert len(counted) > 10
+    assert sorted(sent) == sorted(path.read_text(encoding="utf-8").strip() for path in counted)
+
+
 @pytest.mark.parametrize(("reported", "compacts"), [(23_000, False), (25_000, True)])
 @pytest.mark.client("copilot")
 def test_it_compacts_from_the_size_that_the_ledger_names(

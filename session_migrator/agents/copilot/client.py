@@ -71,14 +71,18 @@ def trigger(seen: Window, home: Path, folder: Path) -> int | None:  # noqa: ARG0
 
 
 def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
-    """The home's own file; what stands in the repository's root and in this folder; and the instruction files of
-    .github, which it takes for the files that they name."""
-    found = [home / "copilot-instructions.md"]
+    """The home's own file and those of every folder from the repository's root down to this one, of the same text one;
+    and the instruction files of the home, of the root and of this folder, which it takes for the files that they
+    name."""
     chain = list(upward(folder))
-    for place in dict.fromkeys((chain[0], folder)):
-        found += [place / name for name in _INSTRUCTIONS]
-    found += sorted((chain[0] / ".github" / "instructions").rglob("*.instructions.md"))
-    return tuple(path for path in found if is_file(path))
+    found = [home / "copilot-instructions.md", *(place / name for place in chain for name in _INSTRUCTIONS)]
+    found += [place / ".claude" / "CLAUDE.md" for place in chain[1:-1]]
+    once: dict[bytes, Path] = {}
+    for path in filter(is_file, found):
+        once.setdefault(_content(path), path)
+    places = dict.fromkeys((home, chain[0] / ".github", folder / ".github"))
+    for_some = [path for place in places for path in sorted((place / "instructions").rglob("*.instructions.md"))]
+    return (*once.values(), *filter(is_file, for_some))
 
 
 def mcp_servers(home: Path, folder: Path) -> tuple[str, ...]:
@@ -86,6 +90,13 @@ def mcp_servers(home: Path, folder: Path) -> tuple[str, ...]:
     files = [home / "mcp-config.json"]
     files += [place / name for place in upward(folder) for name in (".mcp.json", ".github/mcp.json")]
     return tuple(dict.fromkeys(name for path in files for name in table(settings_of(path).get("mcpServers"))))
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
 
 
 def _settings(home: Path) -> tuple[Path, ...]:
