@@ -68,7 +68,7 @@ def added(body: Body) -> Iterator[str]:
 def listed(setup: Setup) -> str:
     """Its own list, which it shows in the terminal only."""
     where = {"home": setup.home, "cwd": setup.cwd, "config_dir": setup.config_dir}
-    shown = r"(?s)● Session \d+ .*esc cancel|Esc to cancel"
+    shown = r"(?s)○ .*esc cancel|Esc to cancel"  # the newest shows its own first, the others once they are read
     return harness.interact(setup.client, ["--resume"], [(shown, "")], lines=400, **where)[0]
 
 
