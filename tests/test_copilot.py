@@ -11,7 +11,6 @@ from places import FIXTURES, LONG, MODELS
 
 from session_migrator import Store, agents, list_sessions, migrate, migrations, read_session
 from session_migrator.errors import FormatError, NoConversation, Refused
-from session_migrator.lowering import lower
 from session_migrator.model import Image, Message, Session, Text, Thinking, ToolCall, ToolResult
 from session_migrator.sequences import full_history
 from session_migrator.target import inspect
@@ -188,17 +187,24 @@ def test_a_title_and_a_folder_of_any_characters_are_read_back(tmp_path: Path, pr
     assert read_session(done.target["paths"][0]).title == "It's one"
 
 
-def test_an_image_of_a_result_is_not_held_and_that_is_told() -> None:
-    picture = Image(media_type="image/png", data=PIXEL)
+def test_an_image_of_a_result_is_a_prompts_attachment_right_behind_it(tmp_path: Path, project: Path) -> None:
+    picture, linked = Image(media_type="image/png", data=PIXEL), Image(location="https://example.com/a.png")
     told = (
-        Message(role="user", parts=(picture, Text(text="go"))),
+        Message(role="user", parts=(picture, Text(text="go"), linked)),
         Message(role="assistant", parts=(ToolCall(id="c", name="read", arguments={}),)),
         Message(role="tool", parts=(ToolResult(call_id="c", parts=(picture,)),)),
+        Message(role="assistant", parts=(Text(text="done"),)),
     )
-    lowered, losses = lower(Session(id="s", agent="x", messages=told), SPEC.capabilities)
-    assert [loss.kind for loss in losses] == ["image"]
-    assert lowered.messages[0].parts[0] == picture
-    assert "Image not carried" in lowered.messages[2].results[0].parts[0].text  # type: ignore[union-attr]
+    done = migrate(Session(id="s", agent="x", messages=told), "copilot", MODEL, into=project, home=tmp_path)
+    assert [(loss.kind, loss.severity) for loss in done.losses] == [("image", "lossy"), ("image", "info")]
+    path = Path(done.target["paths"][0])
+    events = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    said = [event["data"] for event in events if event["type"] == "user.message"]
+    attached = [{"type": "blob", "data": PIXEL, "mimeType": "image/png"}]
+    assert said[-1] == {"content": "[Image that the call of read returned (c)]", "attachments": attached}
+    messages = read_session(path).messages
+    assert [message.role for message in messages[-4:]] == ["assistant", "tool", "user", "assistant"]
+    assert messages[-2].parts[1] == picture
 
 
 # --- the target
