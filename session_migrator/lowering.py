@@ -36,6 +36,8 @@ SYSTEM_NOTE = "[System message of the source session]"
 ERROR_NOTE = "[error]"
 REASONING_NOTE = "> [reasoning]"
 USER_NOTE = "[The user wrote:]"
+IMAGE_BELOW = "[Image: in the user's message below]"
+IMAGE_OF = "[Image that the call of {name} returned ({id})]"
 # Keys for what has no place of its own in the target's arguments.
 RAW_ARGUMENTS, TOOL_NAME = "_raw", "_tool"
 
@@ -58,6 +60,7 @@ def lower(session: Session, capabilities: Capabilities, now: str | None = None) 
         detail = "a sub-agent's own conversation is not carried; what it reported is"
         losses += [Loss(kind="child_session", detail=detail)] * len(session.children)
     messages = _fitting(paired(session.messages, capabilities.id_pattern, losses), capabilities, losses)
+    messages = _shown_behind(messages, capabilities, losses)
     now = now or timestamps.now()
     messages = _set_apart(messages) if capabilities.joined_answers else messages
     messages = _timed(_opened(messages, capabilities), session.created_at, now, losses)
@@ -99,6 +102,38 @@ def _fitting(messages: Iterable[Message], capabilities: Capabilities, losses: li
             parts = (Text(text=SYSTEM_NOTE), *parts)
         if parts:
             yield _unreserved(replace(message, parts=parts), capabilities, index, losses)
+
+
+def _shown_behind(messages: Iterable[Message], capabilities: Capabilities, losses: list[Loss]) -> Iterator[Message]:
+    """The messages, with the images of results that can hold none in a message of the user's right behind those."""
+    names: dict[str, str] = {}
+    for index, message in enumerate(messages):
+        names = {call.id: call.name for call in message.calls} or names
+        bare = [
+            result for result in message.results
+            if not (capabilities.result_images and (capabilities.failed_images or not result.is_error))
+        ]  # fmt: skip
+        images = {result.call_id: [part for part in result.parts if isinstance(part, Image)] for result in bare}
+        shown = [
+            part for call_id, found in images.items() if found
+            for part in (Text(text=IMAGE_OF.format(name=names[call_id], id=call_id)), *found)
+        ]  # fmt: skip
+        if not shown:
+            yield message
+            continue
+        detail = "an image of a result is carried in a message of the user's behind it"
+        losses += [Loss(kind="image", severity="info", where=index, detail=detail)] * sum(map(len, images.values()))
+        yield replace(message, parts=tuple(
+            replace(result, parts=_pointing(result.parts, capabilities)) if images.get(result.call_id) else result
+            for result in message.results
+        ))  # fmt: skip
+        yield Message(role="user", parts=tuple(shown), origin="tool", timestamp=message.timestamp)
+
+
+def _pointing(parts: Iterable[Part], capabilities: Capabilities) -> tuple[Part, ...]:
+    """What a result holds, with lines that say where its images are."""
+    told = tuple(Text(text=IMAGE_BELOW) if isinstance(part, Image) else part for part in parts)
+    return _whole(told) if capabilities.whole_results else told
 
 
 def _set_apart(messages: Iterable[Message]) -> Iterator[Message]:
@@ -156,10 +191,7 @@ def _fit(part: Part, capabilities: Capabilities, losses: list[Loss]) -> Iterator
         case ToolCall():
             yield _call(part, capabilities, losses)
         case ToolResult():
-            can = (
-                capabilities if capabilities.failed_images or not part.is_error else replace(capabilities, images=False)
-            )
-            inner = tuple(fitted for given in part.parts for fitted in _fit(given, can, losses))
+            inner = tuple(fitted for given in part.parts for fitted in _fit(given, capabilities, losses))
             inner = _whole(inner) if capabilities.whole_results else inner
             yield _flagged(replace(part, parts=inner), capabilities)
         case Image():

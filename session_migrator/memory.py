@@ -52,8 +52,9 @@ _TO_DO = re.compile(
     r"(?:\n\s*(?:[-*]|\d+[.)])\s.*$)*",
     re.MULTILINE | re.IGNORECASE,
 )
-# What means something to those who load the file: a comment, and an import of a file (Claude Code, Gemini CLI).
-_ACTIVE = re.compile(r"`[^`\n]*`|<(?=!--)|(?<![\w`])@(?=[\w.~/])")
+# What means something to those who load the file: a comment, and an import of a file (Claude Code, Gemini CLI; Copilot
+# CLI also behind a backslash, and behind any character but these).
+_ACTIVE = re.compile(r"`[^`\n]*`|<(?=!--)|(?<![A-Za-z0-9_])@(?=[^\s@])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,7 +301,7 @@ def _prose(text: str, most: int) -> str:
 
 def inert(text: str) -> str:
     """A text that does nothing where it is loaded as Markdown."""
-    return _ACTIVE.sub(lambda found: {"<": "&lt;", "@": "\\@"}.get(found[0], found[0]), text)
+    return _ACTIVE.sub(lambda found: {"<": "&lt;", "@": "&#64;"}.get(found[0], found[0]), text)
 
 
 def _code(text: str) -> str:

@@ -185,7 +185,7 @@ def remembered(project: Path, **options: Any) -> tuple[Migration, str]:
 def test_a_memory_is_summarized_too_and_the_models_words_are_quoted(stub: StubLLM, project: Path) -> None:
     stub.answers = lambda _: "## Decisions\n\n- Pad by width (turn 2)\n- Run @now and <!-- this\n  and that"
     done, index = remembered(project)
-    assert "### Decisions\n\n> - Pad by width (turn 2)\n> - Run \\@now and &lt;!-- this\n>   and that\n" in index
+    assert "### Decisions\n\n> - Pad by width (turn 2)\n> - Run &#64;now and &lt;!-- this\n>   and that\n" in index
     assert "`tidetables/table.py`: edited" in index
     assert len(index.encode()) <= 2_048
     assert any(warning.startswith("sent 1 request") for warning in done.warnings)

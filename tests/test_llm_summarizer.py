@@ -222,7 +222,7 @@ def test_a_summary_does_nothing_where_it_is_loaded(stub: StubLLM) -> None:
     stub.answers = lambda _: "## Goal <!-- x\n\n- See @/etc/passwd <!-- hidden\n- ```\n  code that never ends"
     text = summarize_session(session())
     assert "<!--" not in text
-    assert "\\@/etc/passwd" in text
+    assert "&#64;/etc/passwd" in text
     assert text.count("```") == 2
 
 

@@ -17,12 +17,13 @@ from session_migrator import agents
 from session_migrator.agents import Capabilities
 from session_migrator.exporter import from_messages
 from session_migrator.losses import Loss
-from session_migrator.lowering import OPENER, RAW_ARGUMENTS, SYSTEM_NOTE, TOOL_NAME, lower
+from session_migrator.lowering import IMAGE_BELOW, OPENER, RAW_ARGUMENTS, SYSTEM_NOTE, TOOL_NAME, lower
 from session_migrator.model import File, Image, Message, Session, Text, Thinking, ToolCall, ToolResult
 from session_migrator.pairing import INTERRUPTED, ORPHAN
 
 NOW = "2030-01-01T00:00:00.000Z"
 CLAUDE = agents.get("claude-code").capabilities
+BARE = Capabilities(thinking="text", whole_results=True, result_images=False)
 LOOSE = Capabilities(thinking="drop", system=True, first_role=None, object_arguments=False, joined_answers=True)
 
 
@@ -55,7 +56,7 @@ def png(width: int, height: int) -> str:
     return base64.b64encode(raw + b"\0" * 60).decode()
 
 
-@pytest.mark.parametrize("capabilities", [CLAUDE, LOOSE])
+@pytest.mark.parametrize("capabilities", [CLAUDE, BARE, LOOSE])
 @given(any_session=strategies.sessions)
 def test_any_session_becomes_one_the_target_can_hold(capabilities: Capabilities, any_session: Session) -> None:
     lowered, _ = lower(any_session, capabilities, NOW)
@@ -83,7 +84,7 @@ def test_any_session_becomes_one_the_target_can_hold(capabilities: Capabilities,
         assert lowered.messages[0].role == capabilities.first_role
 
 
-@pytest.mark.parametrize("capabilities", [CLAUDE, LOOSE])
+@pytest.mark.parametrize("capabilities", [CLAUDE, BARE, LOOSE])
 @given(any_session=strategies.sessions)
 def test_lowering_twice_changes_nothing_more(capabilities: Capabilities, any_session: Session) -> None:
     once, _ = lower(any_session, capabilities, NOW)
@@ -219,6 +220,37 @@ def test_an_image_that_would_poison_the_session_becomes_a_line_of_text(image: Im
     lowered, losses = lower(session(Message(role="user", parts=(image,))), CLAUDE, NOW)
     assert lowered.messages[0].text.startswith("[Image not carried:")
     assert [(loss.kind, loss.severity) for loss in losses] == [("image", "lossy")]
+
+
+@pytest.mark.parametrize("failed", [False, True])
+@pytest.mark.parametrize("can", [{"result_images": False}, {"failed_images": False}])
+def test_images_of_results_that_can_hold_none_stand_in_a_prompt_right_behind_them(
+    can: dict[str, bool], failed: bool
+) -> None:
+    one, two, bad = (Image(media_type="image/png", data=data) for data in (png(20, 10), png(30, 10), "bm90"))
+    answers = (
+        ToolResult(call_id="a", parts=(Text(text="A:"), one, two)),
+        ToolResult(call_id="b", parts=(Text(text="B"),)),
+        ToolResult(call_id="c", parts=(bad, two), is_error=failed),
+    )
+    told = session(
+        Message(role="user", parts=(one,)), calls("a", "b", "c"), Message(role="tool", parts=answers), user("next"),
+    )  # fmt: skip
+    lowered, losses = lower(told, Capabilities(thinking="text", whole_results=True, **can), NOW)
+    assert lowered.messages[0].parts == (one,)
+    moved = [*(["a"] if "result_images" in can else []), *(["c"] if failed or "result_images" in can else [])]
+    pictures = {"a": (one, two), "c": (two,)}
+    not_carried = "[Image not carried: it is no PNG, JPEG, GIF or WebP image]"
+    words = {"a": "A:", "c": not_carried}
+    for result in lowered.messages[2].results[::2]:
+        below = [IMAGE_BELOW] * len(pictures[result.call_id]) if result.call_id in moved else []
+        kept = () if result.call_id in moved else pictures[result.call_id]
+        assert result.parts == (Text(text="\n".join([words[result.call_id], *below])), *kept)
+    behind = [
+        part for i in moved for part in (Text(text=f"[Image that the call of Bash returned ({i})]"), *pictures[i])
+    ]
+    assert [message.parts for message in lowered.messages[3:-1]] == ([tuple(behind)] if moved else [])
+    assert [loss.severity for loss in losses if loss.kind == "image"] == ["lossy", *(["info"] if moved else [])]
 
 
 def test_a_file_is_carried_by_name() -> None:

@@ -286,16 +286,18 @@ def test_a_repository_with_a_remote_has_the_id_of_that(url: str, named: str | No
     assert rows(older, "SELECT project_id FROM session ORDER BY time_updated DESC LIMIT 1") == [(kept,)]
 
 
-def test_a_failed_result_holds_no_image_and_that_is_told() -> None:
+def test_an_image_of_a_failed_result_is_a_prompts_file_right_behind_it(home: Path, project: Path) -> None:
     picture = Image(media_type="image/png", data=PIXEL)
     told = (
         Message(role="user", parts=(Text(text="go"),)),
         Message(role="assistant", parts=(ToolCall(id="c", name="read", arguments={}),)),
         Message(role="tool", parts=(ToolResult(call_id="c", parts=(picture,), is_error=True),)),
     )
-    lowered, losses = lower(Session(id="s", agent="x", messages=told), SPEC.capabilities)
-    assert [loss.kind for loss in losses] == ["image"]
-    assert "Image not carried" in lowered.messages[2].results[0].parts[0].text  # type: ignore[union-attr]
+    done = migrate(Session(id="s", agent="x", messages=told), "opencode", MODEL, into=project, home=home)
+    assert [(loss.kind, loss.severity) for loss in done.losses] == [("image", "info")]
+    *_, result, behind = read_session(done.target["paths"][0]).messages
+    assert [type(part) for part in result.results[0].parts] == [Text]
+    assert behind.parts[1:] == (picture,)
 
 
 # --- compressed in its own form

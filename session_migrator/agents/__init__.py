@@ -39,6 +39,7 @@ AGENTS: dict[str, str] = {
     "qwen": "session_migrator.agents.qwen",
     "pi": "session_migrator.agents.pi",
     "kilo": "session_migrator.agents.kilo",
+    "copilot": "session_migrator.agents.copilot",
 }
 MEMORIES: dict[str, str] = {
     **AGENTS,

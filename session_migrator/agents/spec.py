@@ -23,9 +23,10 @@ class Capabilities(Value):
     that model's own reasoning only. ``error_pattern`` is given where a
     result has no flag for failure: what its text must match to be seen as one. ``whole_results``: a result holds one
     text, and images behind it. ``reserved_start``: what the text of a user's message must not begin with, a pattern.
-    ``failed_images``: whether the result of a call that failed can hold images; ``answer_images``: whether an answer
-    can; ``linked_images``: whether an image can be its address alone. ``joined_answers``: the texts of an answer, and
-    of answers in a row, are sent as one with nothing between them.
+    ``result_images``: whether results can hold images, ``failed_images``: whether that of a call that failed can (else
+    they go into a message of the user's behind it);
+    ``answer_images``: whether an answer can; ``linked_images``: whether an image can be its address alone.
+    ``joined_answers``: the texts of an answer, and of answers in a row, are sent as one with nothing between them.
     ``native_compaction``: the agent's files have a record from which on its model is sent another conversation than
     the one before it, so that ``write`` takes both (a session's ``earlier``, lowered, and its ``messages``);
     ``compaction_question``: what its client itself says before that one, or around its first words, in the user's
@@ -43,6 +44,7 @@ class Capabilities(Value):
     object_arguments: bool = True
     error_pattern: str | None = None
     whole_results: bool = False
+    result_images: bool = True
     failed_images: bool = True
     answer_images: bool = True
     joined_answers: bool = False

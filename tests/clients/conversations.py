@@ -112,6 +112,7 @@ _MESSAGES = {
         _user(_picture(10), Text(text="What is in this picture?")),
         *_turn(ToolCall(id="i1", name="Read", arguments={"file_path": "b.png"}), Text(text="b.png"), _picture(20)),
         *_turn(ToolCall(id="i2", name="Read", arguments={"file_path": "c.png"}), _picture(30)),
+        *_turn(ToolCall(id="i3", name="Read", arguments={"file_path": "d.png"}), _picture(40), failed=True),
         _DONE,
     ),
     "patch and edit": (

@@ -158,7 +158,7 @@ def run_client(
     setup = Setup(client=client, home=home, cwd=cwd, config_dir=config_dir, model=model, servers=servers, window=window)
     kind = kind_of(client)
     kind.configure(setup)
-    args = [*args[:-1], *args[-1].split(" ")] if kind.by_words else args
+    args = [*args[:-1], *kind.before, *(args[-1].split(" ") if kind.by_words else args[-1:])]
     with stubbed(client, args, script) as stub, _terminal() as terminal:
         stdin = terminal if kind.by_words else subprocess.DEVNULL
         with stub.start(cwd, stub.env(home, config_dir) | dict(env or {}), stdin) as process:
@@ -285,13 +285,17 @@ def interact(
             return "\n".join(line.rstrip() for line in screen.display).strip()
 
         try:
-            text = ""
+            text = before = ""
             for expected, typed in keys:
                 end = time.monotonic() + timeout
                 while not re.search(expected, text := read(1)):
                     if time.monotonic() > end or not child.isalive():
                         raise TimeoutError(f"{client} did not show {expected!r}:\n{text}")
+                    if before == expected and time.monotonic() > end - timeout / 2:
+                        child.send(before)  # it did not listen yet when that was typed
+                        before = ""
                 child.send(typed)
+                before = typed
             return text, stub.requests()
         finally:
             stop(child.pid)

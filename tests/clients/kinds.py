@@ -51,6 +51,7 @@ class Kind:
     listed(setup)             what the client lists for the project, as text to search
     resume                    the arguments before a session's id ({model} stands for the model, also below)
     start, again              the arguments before the prompt of a new session, and of the latest one again
+    before                    the arguments right before the prompt, where it is no argument of its own
     terminal                  the same two where the client runs in the terminal, if it does; the second alone, since
                               not every one takes a prompt then: it is typed
     quiet                     arguments after the prompt there, so that nothing outlives the run
@@ -68,6 +69,7 @@ class Kind:
                               text, it cannot be told from theirs)
     failed                    what a failed result begins with where no flag says that it failed
     between                   what they put between two messages of the user's
+    shown                     how many characters of a title they list at least
     rows                      what finds id and title of each session in that, where they list both
     numbered                  whether they may change or leave out the ids of calls: ``items`` then gives numbers
     apart                     whether older ones send each call of several with its result right behind it
@@ -99,6 +101,7 @@ class Kind:
     named: str
     smaller: str
     terminal: tuple[Sequence[str], Sequence[str]] | None = None
+    before: Sequence[str] = ()
     quiet: Sequence[str] = ()
     mcp: Sequence[str] = ()
     search: Callable[[str], Sequence[dict[str, Any]]] | None = None
@@ -112,6 +115,7 @@ class Kind:
     more: Mapping[str, Any] = field(default_factory=dict[str, Any])
     failed: str = ""
     between: str = ""
+    shown: int = 70
     rows: str | None = None
     numbered: bool = False
     apart: bool = False

@@ -52,16 +52,17 @@ def test_the_client_lists_every_session(client: str, tmp_path: Path) -> None:
     place = make_place(client, tmp_path / "client")
     spec = agents.get(place.agent)
     titles: dict[str, str] = {}
+    shown = kind_of(client).shown
     for case in CASES[client]:
         carried = carry(ALL[case].make(tmp_path), place, **ALL[case].options)
         session = spec.read(carried.path).session
         title = session.title or headline(session.messages[0].text)
         assert title
-        titles[carried.session_id] = title.rstrip("…")[:70]
+        titles[carried.session_id] = title.rstrip("…")[:shown]
     listed = harness.list_sessions(client, **place.where)
     if rows := kind_of(client).rows:
         found = re.finditer(rows, listed, re.DOTALL)
-        assert {row["id"]: " ".join(row["title"].split()).rstrip("…")[:70] for row in found} == titles
+        assert {row["id"]: " ".join(row["title"].split()).rstrip("…")[:shown] for row in found} == titles
     else:
         wanted = Counter(titles.values())
         assert {title: listed.count(title) for title in wanted} == wanted

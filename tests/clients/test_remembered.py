@@ -40,7 +40,8 @@ def test_the_client_sends_the_block_with_its_instructions(client: str, tmp_path:
 
 @each(WHOLE)
 def test_a_file_that_the_session_mentions_is_not_taken_in(client: str, tmp_path: Path) -> None:
-    said = from_messages([{"role": "user", "content": "Look at\n@secret.md\n@./secret.md and (@secret.md) now."}])
+    words = "Look at\n@secret.md\n@./secret.md and (@secret.md) now. \\@secret.md, é@secret.md, `x`@secret.md"
+    said = from_messages([{"role": "user", "content": words}])
     sent = first_request(client, tmp_path / "client", {"secret.md": SECRET}, said)
     assert "secret.md and" in sent
     assert SECRET not in sent

@@ -10,7 +10,8 @@ MEMORY = MemorySpec(name="Claude Code", index="CLAUDE.md")
 SPEC = AgentSpec(
     id="claude-code",
     names=("Claude Code", "claude"),
-    capabilities=Capabilities(thinking="native", provider="anthropic", native_compaction=True),
+    # The client sends no image of a failed result when it resumes (2.1.159 to 2.1.332).
+    capabilities=Capabilities(thinking="native", provider="anthropic", failed_images=False, native_compaction=True),
     locate=client.locate,
     list=reader.list_sessions,
     recognises=reader.recognises,

@@ -1,0 +1,148 @@
+"""The log of a Copilot CLI session: its lines, and which of its events are there in the end.
+
+An event names the one before it, so the order is that of the lines. A compaction puts a summary in the place of all
+before its start; a rewind takes events back; the events of a sub-agent stand between those of the session itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...losses import Loss
+from ..jsonl import Line, Record, lines, records_of, rows, table, text
+
+VERSION = 1
+"""The version of the events that is known (0.0.369 to 1.0.102)."""
+SUMMARY = "session.compaction_complete"
+_SPEAKING = (
+    *("user.message", "assistant.message", "assistant.reasoning"),
+    *("tool.execution_complete", "system.notification"),
+)
+_START, _CLEARED, _REWOUND = "session.compaction_start", "session.context_cleared", "session.snapshot_rewind"
+_ASSET = "session.binary_asset"
+# Families of events that say nothing in the conversation.
+_QUIET = (
+    "session.", "assistant.", "tool.", "system.", "hook.", "permission.", "subagent.", "skill.", "model.", "mcp.",
+    "user_input.", "elicitation.", "sampling.", "external_tool.", "command.", "commands.", "capabilities.", "abort",
+    "exit_plan_mode.", "auto_mode", "session_limits", "pending_messages.", "custom_notification", "canvas.",
+)  # fmt: skip
+_MOST = 1_000
+"""Lines that one event may lie on."""
+
+
+class Place(NamedTuple):
+    """Where an event lies, and its id."""
+
+    id: str
+    kind: str
+    offset: int
+    length: int
+
+
+@dataclass(slots=True)
+class Log:
+    """What the events come to: ``facts`` of the whole session, the ``live`` events, those before the last compaction,
+    where the bytes of images are by their ids; ``known`` whether any event is Copilot's."""
+
+    facts: Record = field(default_factory=dict[str, Any])
+    live: list[Place] = field(default_factory=list[Place])
+    earlier: list[Place] = field(default_factory=list[Place])
+    assets: dict[str, Place] = field(default_factory=dict[str, Place])
+    losses: list[Loss] = field(default_factory=list[Loss])
+    known: bool = False
+
+    _started: int = 0
+
+    def take(self, line: Line) -> None:
+        """Apply the next line."""
+        event = line.record
+        kind = text(table(event).get("type"))
+        if event is None or kind is None:
+            self.losses.append(Loss(kind="bad_line", detail=f"line {line.number} is no event and was skipped"))
+            return
+        data, place = data_of(event), Place(str(event.get("id")), kind, line.offset, line.length)
+        self.known = self.known or is_event(event)
+        if event.get("agentId") or data.get("parentToolCallId"):
+            if kind in _SPEAKING:
+                detail = "what a sub-agent said within the session is not carried"
+                self.losses.append(Loss(kind="child_session", severity="info", detail=detail))
+        elif kind in _SPEAKING:
+            self.live.append(place)
+        elif kind == _ASSET:
+            self.assets[str(data.get("assetId"))] = place
+        elif kind == _START:
+            self._started = len(self.live)
+        elif kind == SUMMARY and data.get("success") and text(data.get("summaryContent")):
+            before = min(self._started, len(self.live))
+            self.earlier += [each for each in self.live[:before] if each.kind != SUMMARY]
+            self.live[:before] = [place]
+        elif kind in (_CLEARED, _REWOUND):
+            self._take_back(data if kind == _REWOUND else None)
+        else:
+            self._note(kind, data)
+
+    def _take_back(self, rewound: Record | None) -> None:
+        """Drop what was rewound, or all."""
+        named = {each for each in rows(table(rewound).get("eventIds")) if isinstance(each, str)}
+        first = table(rewound).get("upToEventId")
+        at = next((at for at, each in enumerate(self.live) if each.id == first), len(self.live)) if rewound else 0
+        kept = [each for at_, each in enumerate(self.live) if (each.id not in named if named else at_ < at)]
+        if len(kept) < len(self.live):
+            detail = "messages that were taken back (a rewind, or a clear) are not carried"
+            self.losses.append(Loss(kind="branch", detail=detail))
+        self.live = kept
+
+    def _note(self, kind: str, data: Record) -> None:
+        context = table(data.get("context")) if kind in ("session.start", "session.resume") else {}
+        if kind == "session.context_changed":
+            context = data
+        found = {
+            "cwd": context.get("cwd"),
+            "model": data.get("newModel") if kind == "session.model_change" else data.get("selectedModel"),
+            "title": data.get("title") if kind == "session.title_changed" else None,
+            "sessionId": data.get("sessionId") if kind == "session.start" else None,
+            "startTime": data.get("startTime"),
+        }
+        self.facts |= {key: value for key, value in found.items() if text(value)}
+        version = data.get("version")
+        if kind == "session.start" and isinstance(version, int) and version > VERSION:
+            detail = f"format version {version} is not known; what is understood of it was read"
+            self.losses.append(Loss(kind="unknown_record", detail=detail))
+        if not kind.startswith(_QUIET):
+            detail = f"an event of a kind that is not known ({kind[:40]}) was skipped"
+            self.losses.append(Loss(kind="unknown_record", detail=detail))
+
+
+def events(path: Path) -> Iterator[Line]:
+    """The lines of a log. An event with line breaks in its strings (1.0.24) is one line, of all of it.
+
+    Raises ReadError, NoConversation."""
+    with records_of(path) as load:
+        torn: list[Line] = []
+        for line in lines(path):
+            if torn and not is_event(line.record):
+                torn.append(line)
+                start, end = torn[0].offset, line.offset + line.length
+                whole = load(start, end - start) if len(torn) <= _MOST else None
+                if whole:
+                    yield Line(torn[0].number, whole, start, end - start)
+                    torn = []
+                continue
+            yield from torn
+            torn = [] if line.record else [line]
+            if line.record:
+                yield line
+        yield from torn
+
+
+def is_event(record: Record | None) -> bool:
+    """Whether a record has the form of an event."""
+    return record is not None and text(record.get("type")) is not None and isinstance(record.get("data"), dict)
+
+
+def data_of(event: Record) -> Record:
+    """What an event says."""
+    return table(event.get("data"))
