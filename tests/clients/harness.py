@@ -56,7 +56,8 @@ def command(client: str, folder: Path | None = None) -> list[str] | None:
     path = next(place_of(client, folder).glob(VERSIONS[client]["binary"]), None)
     if path is None:
         return None
-    return [recent_node() or str(folder / BUNDLED_NODE), str(path)] if path.suffix == ".js" else [str(path)]
+    is_script = path.suffix in (".js", ".mjs")
+    return [recent_node() or str(folder / BUNDLED_NODE), str(path)] if is_script else [str(path)]
 
 
 def place_of(client: str, folder: Path) -> Path:
