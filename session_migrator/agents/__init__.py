@@ -38,11 +38,9 @@ AGENTS: dict[str, str] = {
     "opencode": "session_migrator.agents.opencode",
     "qwen": "session_migrator.agents.qwen",
     "pi": "session_migrator.agents.pi",
-}
-MEMORIES: dict[str, str] = {
-    **AGENTS,
     "openclaw": "session_migrator.agents.openclaw",
 }
+MEMORIES: dict[str, str] = AGENTS
 
 
 def get(agent: str) -> AgentSpec:

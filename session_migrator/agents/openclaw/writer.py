@@ -1,0 +1,148 @@
+"""Session -> OpenClaw: a file of pi's family with an entry in the index, as versions before 2026.8.1 have it. Of later
+ones the client's own ``doctor`` takes both up into its database, where it is here to be run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import sqlite3
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...files import is_file, remove_empty, write_new
+from ...model import Session, goal, headline
+from .. import databases, objects, programs, sqlite
+from ..jsonl import Record, dump, rows, table, text
+from ..models import fitted
+from ..pi.entries import Fit, entries
+from ..spec import Rows, Written
+from . import client
+
+_SECONDS = 120
+_IMPORT = ("doctor", "--session-sqlite", "import")
+# By which the tables of a database name a session, the one that the others are made of first (2026.9.6).
+_EVENTS, _BY_ID, _BY_KEY = "transcript_events", ("session_id", "current_session_id"), "session_key"
+_TITLE = 500
+
+
+def write(session: Session, home: Path, folder: Path) -> Written:
+    """Write a lowered session as a new one of the agent that OpenClaw starts with. Raises WriteError, Refused."""
+    session_id, agent = str(uuid.uuid4()), client.agent(home)
+    folder = Path(os.path.realpath(folder))
+    fit = Fit(*fitted(session, lambda named: client.model(home, folder, named)[0]))
+    place = client.sessions(home, agent)
+    path, index = place / f"{session_id}.jsonl", place / "sessions.json"
+    alone = not is_file(index) and not any(place.glob("*.jsonl"))
+    folders = write_new(path, map(dump, entries(session, session_id, str(folder), fit)))
+    made = _Made(home, agent, session_id, path)
+    try:
+        entry = objects.put(index, made.key, _entry(session, session_id, path, _pin(fit, home, folder)))
+    except BaseException:
+        path.unlink(missing_ok=True)
+        remove_empty(folders)
+        raise
+    taken = _taken_up(made, folder) if alone else None
+    if taken:
+        remove_empty(folders)
+        return Written(session_id=session_id, paths=(), rows=taken)
+    return Written(
+        session_id=session_id, paths=(str(path),), entries=(entry,), folders=folders, pending=_command(home)
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A session as it was written: the home, the agent, the id and the file."""
+
+    home: Path
+    agent: str
+    session_id: str
+    path: Path
+
+    @property
+    def key(self) -> str:
+        """What the client knows it by."""
+        return f"agent:{self.agent}:{client.KEY}{self.session_id}"
+
+    @property
+    def database(self) -> Path:
+        return client.database(self.home, self.agent)
+
+
+def _entry(session: Session, session_id: str, path: Path, pin: Record) -> Record:
+    """A session's entry in the index, with its title."""
+    title = session.title or headline(goal(session.earlier or session.messages))
+    label = {"label": " ".join(title.split())[:_TITLE]} if title else {}
+    return {"sessionId": session_id, "updatedAt": int(time.time() * 1000), "sessionFile": str(path), **label, **pin}
+
+
+def _pin(fit: Fit, home: Path, folder: Path) -> Record:
+    """The model, where it is another than the one that every session has."""
+    if client.model(home, folder, None)[0] == f"{fit.provider}/{fit.model}":
+        return {}
+    return {"providerOverride": fit.provider, "modelOverride": fit.model, "modelOverrideSource": "user"}
+
+
+def _command(home: Path) -> str:
+    """What the user has to run for OpenClaw to take a session up."""
+    assigned = "".join(f"{name}={shlex.quote(value)} " for name, value in _variables(home).items())
+    return f"{assigned}{shlex.join([client.PROGRAM, *_IMPORT])} (not needed before OpenClaw 2026.8.1)"
+
+
+def _variables(home: Path) -> dict[str, str]:
+    return {} if home == client.locate(None) else {client.HOME_VARIABLE: str(home)}
+
+
+# --- the client's own import
+
+
+def _taken_up(made: _Made, folder: Path) -> tuple[Rows, ...]:
+    """Let the client take up a session; the rows it made of it, none where it did not. What it has put aside of our
+    own files then goes: a later ``doctor`` would take the session up again."""
+    count = sum(1 for _ in made.path.open("rb"))
+    run = programs.run(
+        client.PROGRAM, [*_IMPORT, "--json"], folder=folder, seconds=_SECONDS, variables=_variables(made.home)
+    )  # fmt: skip
+    if run is None or is_file(made.path) or _events(made) != count:
+        if is_file(made.database):
+            databases.take_out(_rows(made), ())  # half of it may be there
+        return ()
+    for path in _put_aside(run.told):
+        if path.is_relative_to(made.home):
+            path.unlink(missing_ok=True)
+            remove_empty([str(path.parent)])
+    return _rows(made)
+
+
+def _events(made: _Made) -> int:
+    with contextlib.suppress(sqlite3.Error), sqlite.copied(made.database) as database:
+        return len(sqlite.records(database, _EVENTS, "session_id = ?", [made.session_id]))
+    return 0
+
+
+def _put_aside(told: Record) -> Iterator[Path]:
+    """Our file, our index, and the record of their having been taken up, as the client names them."""
+    found = [table(told.get("migrationRun")).get("manifestPath")]
+    for target in map(table, rows(told.get("targets"))):
+        found += [*rows(target.get("archivedTranscriptFiles")), *rows(target.get("archivedLegacyStoreFiles"))]
+    yield from map(Path, filter(None, map(text, found)))
+
+
+def _rows(made: _Made) -> tuple[Rows, ...]:
+    """What names the session in a database, in any table: the client has more of them with each version."""
+    found: list[Rows] = []
+    with sqlite.copied(made.database) as database:
+        for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            known = {str(column[1]) for column in database.execute(f'PRAGMA table_info("{name}")')}
+            column = next((column for column in (*_BY_ID, _BY_KEY) if column in known), None)
+            if column:
+                value = made.key if column == _BY_KEY else made.session_id
+                is_derived = name != _EVENTS
+                found.append(
+                    Rows(database=str(made.database), table=name, column=column, value=value, derived=is_derived)
+                )
+    return tuple(found)
