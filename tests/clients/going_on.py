@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -102,8 +103,10 @@ def carry(source: Path | Session, place: Place, model: str | None = None, **opti
     """Migrate a session into a place. What is expected of the client comes from the source; from what was written
     only where that was compressed."""
     model = model or harness.VERSIONS[place.client]["model"]
-    done = migrate(source, place.agent, model, into=place.project, home=place.config, form="session", **options)
-    spec = agents.get(place.agent)
+    spec, habits = agents.get(place.agent), kind_of(place.client)
+    taken = harness.on_path(place.client, place.home, spec.home_variable) if habits.imports else nullcontext()
+    with taken:
+        done = migrate(source, place.agent, model, into=place.project, home=place.config, form="session", **options)
     if done.mode == "compress":
         session = spec.read(Path(done.target["paths"][0])).session
     else:
@@ -112,7 +115,6 @@ def carry(source: Path | Session, place: Place, model: str | None = None, **opti
     target = inspect(place.agent, model=model, home=place.config, folder=place.project)
     assert target.capabilities
     lowered, _ = lower(session, target.capabilities)
-    habits = kind_of(place.client)
     history = list(_sent(lowered.messages, habits))
     history = joined(history) if habits.joined else history
     history = numbered(history) if habits.numbered else history

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -159,7 +160,7 @@ def run_client(
     setup = Setup(client=client, home=home, cwd=cwd, config_dir=config_dir, model=model, servers=servers, window=window)
     kind = kind_of(client)
     kind.configure(setup)
-    args = [*args[:-1], *args[-1].split(" ")] if kind.by_words else args
+    args = [*args[:-1], *kind.before_prompt, *(args[-1].split(" ") if kind.by_words else args[-1:])]
     with stubbed(client, args, script) as stub, _terminal() as terminal:
         stdin = terminal if kind.by_words else subprocess.DEVNULL
         with stub.start(cwd, stub.env(home, config_dir) | dict(env or {}), stdin) as process:
@@ -168,6 +169,26 @@ def run_client(
             finally:
                 stop(process.pid)
         return Run(returncode=process.returncode, stdout=stdout, stderr=stderr, requests=stub.requests())
+
+
+@contextmanager
+def on_path(client: str, home: Path, variable: str) -> Iterator[None]:
+    """A client's command on this process's PATH, as it is run everywhere here; of the environment the variable that
+    names another home comes through."""
+    name = Path(VERSIONS[client]["package"]).name
+    env = [f"{key}={value}" for key, value in environment(client, home, home).items()]
+    before, behind = shlex.join([*(namespace() or ()), "env", "-i", *env]), shlex.join(command(client) or ())
+    with tempfile.TemporaryDirectory() as folder:
+        shim = Path(folder) / name
+        passed = f'${{{variable}:+"{variable}=${variable}"}}'
+        shim.write_text(f'#!/bin/sh\nexec {before} {passed} {behind} "$@"\n', encoding="utf-8")
+        shim.chmod(0o700)
+        path = os.environ["PATH"]
+        os.environ["PATH"] = f"{folder}{os.pathsep}{path}"
+        try:
+            yield
+        finally:
+            os.environ["PATH"] = path
 
 
 def run_alone(client: str, args: Sequence[str], *, home: Path, cwd: Path) -> subprocess.CompletedProcess[str]:

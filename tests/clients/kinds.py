@@ -51,6 +51,7 @@ class Kind:
     listed(setup)             what the client lists for the project, as text to search
     resume                    the arguments before a session's id ({model} stands for the model, also below)
     start, again              the arguments before the prompt of a new session, and of the latest one again
+    before_prompt             the arguments right before a prompt, wherever it is the last one
     terminal                  the same two where the client runs in the terminal, if it does; the second alone, since
                               not every one takes a prompt then: it is typed
     quiet                     arguments after the prompt there, so that nothing outlives the run
@@ -76,6 +77,7 @@ class Kind:
     joined                    whether they send the texts of an answer, and of answers in a row, as one before its calls
     by_words                  whether a prompt is one argument a word, and the standard input a terminal: else they put
                               quotes around it, or add what they read
+    imports                   whether a writer has what it wrote taken up by their command, which is to be on the PATH
     first_run                 the arguments with which an older one lays out its home, where a writer needs that
     at_the_end                what they add to a session that does not end with the model's words, by the role of
                               its last message; ``forget`` where that is not sent again with a later turn
@@ -97,6 +99,7 @@ class Kind:
     named: str
     smaller: str
     terminal: tuple[Sequence[str], Sequence[str]] | None = None
+    before_prompt: Sequence[str] = ()
     quiet: Sequence[str] = ()
     mcp: Sequence[str] = ()
     search: Callable[[str], Sequence[dict[str, Any]]] | None = None
@@ -118,6 +121,7 @@ class Kind:
     late: bool = False
     joined: bool = False
     by_words: bool = False
+    imports: bool = False
     first_run: Sequence[str] = ()
     at_the_end: Mapping[str, Sequence[Item]] = field(default_factory=dict[str, Sequence[Item]])
 

@@ -103,7 +103,8 @@ def _variables(home: Path) -> dict[str, str]:
 def _taken_up(made: _Made, folder: Path) -> tuple[Rows, ...]:
     """Let the client take up a session; the rows it made of it, none where it did not. What it has put aside of our
     own files then goes: a later ``doctor`` would take the session up again."""
-    count = sum(1 for _ in made.path.open("rb"))
+    with made.path.open("rb") as file:
+        count = sum(1 for _ in file)
     run = programs.run(
         client.PROGRAM, [*_IMPORT, "--json"], folder=folder, seconds=_SECONDS, variables=_variables(made.home)
     )  # fmt: skip

@@ -1,0 +1,109 @@
+"""OpenClaw."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import client_opencode
+import harness
+from kinds import KEY, PORT, Body, Item, Kind, Setup
+
+from session_migrator.agents.openclaw import client
+from session_migrator.agents.pi.client import SUMMARY_BEGINS, SUMMARY_ENDS
+
+# What it puts around a text of the user's, and what it says in the user's name.
+_STAMP = re.compile(r"\A\[[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d [A-Z]+\] ")
+_RUNTIME = re.compile(r"\n\nRuntime: agent=[^\n]*\Z")
+_CONTEXT = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>"
+
+
+def environment(config_dir: Path | None) -> dict[str, str]:
+    return {client.HOME_VARIABLE: str(config_dir)} if config_dir else {}
+
+
+def configure(setup: Setup) -> None:
+    """The provider is called "stub", whatever the model; the project is the workspace."""
+    name = (setup.model or setup.pinned["model"]).rpartition("/")[2]
+    windows = {name: 400_000, _SMALLER: 200_000}
+    cost = dict.fromkeys(("input", "output", "cacheRead", "cacheWrite"), 0)
+    models = [
+        {
+            "id": name, "name": name, "reasoning": False, "input": ["text", "image"], "cost": cost,
+            "contextWindow": setup.window or context, "maxTokens": 32_000,
+        }
+        for name, context in windows.items()
+    ]  # fmt: skip
+    provider = {"baseUrl": f"http://127.0.0.1:{PORT}/v1", "api": "openai-completions", "apiKey": KEY, "models": models}
+    settings = {
+        "models": {"mode": "merge", "providers": {"stub": provider}},
+        "agents": {"defaults": {"model": {"primary": f"stub/{name}"}, "workspace": str(setup.cwd)}},
+        **({"mcp": {"servers": dict(setup.servers)}} if setup.servers else {}),
+    }
+    home = setup.config_dir or setup.home / ".openclaw"
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "openclaw.json").write_text(json.dumps(settings), encoding="utf-8")
+
+
+def items(body: Body) -> Iterator[Item]:
+    """As of any chat, without what stands around a text of the user's."""
+    for role, kind, value, call_id in client_opencode.items(body):
+        if (role, kind) == ("user", "text"):
+            if value.startswith(_CONTEXT):
+                continue
+            value = _RUNTIME.sub("", _STAMP.sub("", value))
+            if value.startswith(SUMMARY_BEGINS) and value.endswith(SUMMARY_ENDS):
+                value = value[len(SUMMARY_BEGINS) : -len(SUMMARY_ENDS)]
+        yield role, kind, value, call_id
+
+
+def added(body: Body) -> Iterator[str]:
+    for message in body["messages"]:
+        content = message.get("content")
+        texts = [content] if isinstance(content, str) else [part.get("text", "") for part in content or ()]
+        for text in texts:
+            if message["role"] in ("system", "developer") or text.startswith(_CONTEXT):
+                yield text
+            elif message["role"] == "user":
+                yield from (found[0] for found in map(lambda around: around.search(text), (_STAMP, _RUNTIME)) if found)
+
+
+def listed(setup: Setup) -> str:
+    """Its own list, an id and a label a line; an older one does not tell what a session is called."""
+    command = [*(harness.namespace() or ()), *(harness.command(setup.client) or ())]
+    env = harness.environment(setup.client, setup.home, setup.home, setup.config_dir)
+    asked = [*command, "sessions", "--json", "--limit", "all"]
+    run = subprocess.run(asked, cwd=setup.cwd, env=env, capture_output=True, text=True, timeout=60, check=True)
+    return "\n".join(f"{row['sessionId']} {row.get('label', '')}" for row in json.loads(run.stdout)["sessions"])
+
+
+_SMALLER = "claude-haiku-4-5"
+KIND = Kind(
+    environment=environment,
+    configure=configure,
+    path="/v1/chat/completions",
+    items=items,
+    listed=listed,
+    resume=["agent", "--local", "--session-id"],
+    start=["agent", "--local", "--session-key", "agent:main:one"],
+    again=["agent", "--local", "--session-key", "agent:main:one"],
+    terminal=(["tui", "--local", "--session", "one", "--message"], ["tui", "--local", "--session", "one"]),
+    before_prompt=["--message"],
+    mcp_call=lambda server, tool: {"name": f"{server}__{tool}"},
+    added=added,
+    models=lambda: ("gpt-5.5",),
+    sample="openclaw/2026.9.6",
+    recorded="stub/gpt-4.1",
+    named=f"stub/{_SMALLER}",
+    smaller=f"stub/{_SMALLER}",
+    rows=r"(?P<id>[0-9a-f-]{36}) (?P<title>[^\n]*)",
+    tool="exec",
+    argument="command",
+    own=(),
+    numbered=True,
+    joined=True,
+    imports=True,
+)
