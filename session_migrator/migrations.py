@@ -149,8 +149,8 @@ def _hand_down(workspace: Workspace, gone: Written) -> None:
 
 
 def take_back(written: Written) -> None:
-    """Remove the rows, the files, the lines, the keys, the blocks and the folders that a write made, where they are still there.
-    Raises WriteError where a database is in use."""
+    """Remove the rows, the files, the lines, the keys, the blocks and the folders that a write made, where they are
+    still there. Raises WriteError where a database is in use, or a file with a key cannot be read."""
     databases.take_out(written.rows, written.databases)
     for block in written.blocks:
         blocks.take_out(block)

@@ -25,8 +25,9 @@ Damage = Callable[[st.DrawFn, sqlite3.Connection], None]
 
 
 def tables(database: sqlite3.Connection) -> list[str]:
-    """Those that hold something."""
-    names = database.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
+    """Those that hold something, without the ones that SQLite itself makes for an index of words."""
+    held = "SELECT name FROM pragma_table_list WHERE type = 'table' AND NOT wr AND schema = 'main' ORDER BY name"
+    names = [(name,) for (name,) in database.execute(held).fetchall() if not name.startswith("sqlite_")]
     return [name for (name,) in names if database.execute(f'SELECT 1 FROM "{name}" LIMIT 1').fetchone()]
 
 
@@ -133,6 +134,8 @@ def damaged(draw: st.DrawFn) -> tuple[str, str, Content]:
     with scratch() as folder:
         copy = Path(shutil.copy(path.parent, folder / "copy.db"))
         with closing(sqlite3.connect(copy)) as database:
+            for (trigger,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+                database.execute(f'DROP TRIGGER "{trigger}"')  # one may name what is damaged
             for damage in draw(st.lists(st.sampled_from(DAMAGES), max_size=3, unique=True)):
                 if list(objects(database)):
                     damage(draw, database)

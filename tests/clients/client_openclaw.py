@@ -68,7 +68,7 @@ def added(body: Body) -> Iterator[str]:
             if message["role"] in ("system", "developer") or text.startswith(_CONTEXT):
                 yield text
             elif message["role"] == "user":
-                yield from (found[0] for found in map(lambda around: around.search(text), (_STAMP, _RUNTIME)) if found)
+                yield from (found[0] for around in (_STAMP, _RUNTIME) if (found := around.search(text)))
 
 
 def listed(setup: Setup) -> str:

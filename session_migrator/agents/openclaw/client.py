@@ -23,7 +23,7 @@ KEY = "explicit:"
 
 _DEFAULT = "openai/gpt-6-astra"
 _MAIN = "main"
-_INSTRUCTIONS = ("AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md", "HEARTBEAT.md", "BOOTSTRAP.md", "MEMORY.md")
+_INSTRUCTIONS = ("AGENTS", "SOUL", "TOOLS", "IDENTITY", "USER", "HEARTBEAT", "BOOTSTRAP", "MEMORY")
 # What it keeps free of a model's window, at most a share of that; and how much longer than a quarter of the characters
 # it takes a request to be.
 _RESERVE, _SHARE, _MARGIN = 20_000, 4, 1.2
@@ -114,7 +114,7 @@ def trigger(seen: Window, home: Path, folder: Path) -> int | None:  # noqa: ARG0
 def instructions(home: Path, folder: Path) -> tuple[Path, ...]:  # noqa: ARG001
     """The files of the workspace that go into the first request (TOOLS.md and HEARTBEAT.md up to 2026.6)."""
     place = workspace(home)
-    return tuple(path for name in _INSTRUCTIONS if is_file(path := place / name))
+    return tuple(path for name in _INSTRUCTIONS if is_file(path := place / f"{name}.md"))
 
 
 def mcp_servers(home: Path, folder: Path) -> tuple[str, ...]:  # noqa: ARG001
