@@ -76,5 +76,5 @@ def on_written(spec: AgentSpec, written: Written) -> tuple[str, ...]:
         said = f"{name} takes the end of a session as long as this one alone, unless it is started with {named}"
         found.append(f"{said}, as in the printed command")
     if written.pending:
-        found.append(f"before {name} can go on with the session: {written.pending}")
+        found.append(f"{name} may have to be told of the session first: {written.pending}")
     return tuple(found)

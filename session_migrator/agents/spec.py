@@ -123,7 +123,7 @@ class Written(Value):
     own first), every line, key and block that was added to a file of others, every folder that was made (the innermost
     first), and the rows that were put into databases (those that refer to others first), with the databases that were
     made for them. ``variables``: what the client must find in its environment to take the whole session, by name.
-    ``pending``: a shell line that the user has still to run, for the client to take up what lies in the files."""
+    ``pending``: a shell line that the user may have to run, for the client to take up what lies in the files."""
 
     session_id: str | None
     paths: tuple[str, ...]

@@ -20,8 +20,8 @@ from session_migrator.model import headline
 
 def cases(client: str) -> tuple[str, ...]:
     """What a client is tried with: the newest of each agent with all there is where that is wanted, else with some; an
-    older one, and a core that is another agent's client, with a few."""
-    if client not in NEWEST or "core" in harness.VERSIONS[client]:
+    older one, a slow one, and a core that is another agent's client, with a few."""
+    if client not in NEWEST or harness.VERSIONS[client].keys() & {"core", "slow"}:
         return FEW
     return tuple(ALL) if os.environ.get("SESSION_MIGRATOR_CASES") == "all" else sample(agent_of(client))
 

@@ -88,9 +88,9 @@ def _pin(fit: Fit, home: Path, folder: Path) -> Record:
 
 
 def _command(home: Path) -> str:
-    """What the user has to run for OpenClaw to take a session up."""
+    """What the user has to run for OpenClaw to take a session up, from 2026.8.1 on."""
     assigned = "".join(f"{name}={shlex.quote(value)} " for name, value in _variables(home).items())
-    return f"{assigned}{shlex.join([client.PROGRAM, *_IMPORT])} (not needed before OpenClaw 2026.8.1)"
+    return assigned + shlex.join([client.PROGRAM, *_IMPORT])
 
 
 def _variables(home: Path) -> dict[str, str]:
