@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ..errors import WriteError
 from ..files import rewrite
@@ -45,12 +45,12 @@ def _text(path: Path) -> str | None:
 
 def _object(path: Path, words: str | None) -> Record:
     try:
-        held = json.loads(words) if words is not None else {}
+        held: Any = json.loads(words) if words is not None else {}
     except (ValueError, RecursionError) as error:
         raise _strange(path) from error
     if not isinstance(held, dict):
         raise _strange(path)
-    return held
+    return cast(Record, held)
 
 
 def _strange(path: Path) -> WriteError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -10,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..jsondata import Record
+from .jsonl import Record, parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +36,4 @@ def run(
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError):
         return None
-    return Run(done.returncode, _object(done.stdout))
-
-
-def _object(output: bytes) -> Record:
-    try:
-        told = json.loads(output)
-    except (ValueError, RecursionError):
-        return {}
-    return told if isinstance(told, dict) else {}
+    return Run(done.returncode, parse(done.stdout) or {})
