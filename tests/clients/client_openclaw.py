@@ -105,5 +105,6 @@ KIND = Kind(
     own=(),
     numbered=True,
     joined=True,
+    own_tools=True,
     imports=True,
 )

@@ -13,7 +13,7 @@ from typing import Any
 
 import harness
 import pytest
-from kinds import Item, Kind, agent_of, arguments, kind_of
+from kinds import Item, Kind, Setup, agent_of, arguments, kind_of
 
 from session_migrator import Session, agents, migrate, read_session, tokens
 from session_migrator.lowering import lower
@@ -104,6 +104,8 @@ def carry(source: Path | Session, place: Place, model: str | None = None, **opti
     only where that was compressed."""
     model = model or harness.VERSIONS[place.client]["model"]
     spec, habits = agents.get(place.agent), kind_of(place.client)
+    if habits.imports:
+        habits.configure(Setup(client=place.client, home=place.home, cwd=place.project, config_dir=place.config))
     taken = harness.on_path(place.client, place.home, spec.home_variable) if habits.imports else nullcontext()
     with taken:
         done = migrate(source, place.agent, model, into=place.project, home=place.config, form="session", **options)
@@ -130,6 +132,13 @@ def numbered(history: Iterable[Item]) -> list[Item]:
     calls = [call_id for _, kind, _, call_id in history if kind == "call"]
     numbers = {call_id: f"#{number}" for number, call_id in enumerate(calls)}
     return [(role, kind, value, call_id and numbers[call_id]) for role, kind, value, call_id in history]
+
+
+def known(history: Sequence[Item], request: harness.Request) -> list[Item]:
+    """A conversation without the calls of tools that a request does not offer, and their results."""
+    names = {tool["function"]["name"].lower() for tool in harness.offered_tools(request["body"])}
+    kept = {call_id for _, kind, value, call_id in history if kind == "call" and value[0].lower() in names}
+    return [item for item in history if item[3] is None or item[3] in kept]
 
 
 def joined(history: Iterable[Item]) -> list[Item]:
@@ -210,6 +219,8 @@ def go_on(place: Place, carried: Carried) -> dict[str, Any]:
     if any(str(call_id).startswith("#") for *_, call_id in carried.history):
         read = numbered
     history = read(carried.history)
+    if habits.own_tools and place.client not in NEWEST:
+        history = read(joined(known(history, first)))
     assert read(harness.conversation(place.client, first)) == [*history, ("user", "text", PROMPT, None)]
 
     items = read(harness.conversation(place.client, harness.main_requests(place.client, runs[1].requests)[0]))

@@ -9,9 +9,9 @@ import shlex
 import sqlite3
 import time
 import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ...files import is_file, remove_empty, write_new
 from ...model import Session, goal, headline
@@ -26,6 +26,7 @@ _SECONDS = 120
 _IMPORT = ("doctor", "--session-sqlite", "import")
 # By which the tables of a database name a session, the one that the others are made of first (2026.9.6).
 _EVENTS, _BY_ID, _BY_KEY = "transcript_events", ("session_id", "current_session_id"), "session_key"
+_ASIDE = ("archivedTranscriptFiles", "archivedUnreferencedJsonlFiles", "archivedLegacyStoreFiles")
 _TITLE = 500
 
 
@@ -112,10 +113,9 @@ def _taken_up(made: _Made, folder: Path) -> tuple[Rows, ...]:
         if is_file(made.database):
             databases.take_out(_rows(made), ())  # half of it may be there
         return ()
-    for path in _put_aside(run.told):
-        if path.is_relative_to(made.home):
-            path.unlink(missing_ok=True)
-            remove_empty([str(path.parent)])
+    for path in _put_aside(run.told, made):
+        path.unlink(missing_ok=True)
+        remove_empty([str(path.parent)])
     return _rows(made)
 
 
@@ -125,12 +125,17 @@ def _events(made: _Made) -> int:
     return 0
 
 
-def _put_aside(told: Record) -> Iterator[Path]:
-    """Our file, our index, and the record of their having been taken up, as the client names them."""
-    found = [table(told.get("migrationRun")).get("manifestPath")]
+def _put_aside(told: Record, made: _Made) -> list[Path]:
+    """Our file, our index, and the record of their having been taken up, as the client names them; none of them where
+    it has put aside anything else too."""
+    found: list[Any] = []
     for target in map(table, rows(told.get("targets"))):
-        found += [*rows(target.get("archivedTranscriptFiles")), *rows(target.get("archivedLegacyStoreFiles"))]
-    yield from map(Path, filter(None, map(text, found)))
+        found += [path for name in _ASIDE for path in rows(target.get(name))]
+    paths = [Path(path) for path in map(text, [*found, table(told.get("migrationRun")).get("manifestPath")]) if path]
+    with contextlib.suppress(OSError):
+        if all(made.session_id.encode() in path.read_bytes() for path in paths):
+            return paths
+    return []
 
 
 def _rows(made: _Made) -> tuple[Rows, ...]:
