@@ -17,7 +17,7 @@ from session_migrator.agents.pi.client import SUMMARY_BEGINS, SUMMARY_ENDS
 
 # What it puts around a text of the user's, and what it says in the user's name.
 _STAMP = re.compile(r"\A\[[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d [A-Z]+\] ")
-_RUNTIME = re.compile(r"\n\nRuntime: agent=[^\n]*\Z")
+_RUNTIME = re.compile(r"(?:\A|\n\n)Runtime: agent=[^\n]*\Z")
 _CONTEXT = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>"
 
 
@@ -38,9 +38,15 @@ def configure(setup: Setup) -> None:
         for name, context in windows.items()
     ]  # fmt: skip
     provider = {"baseUrl": f"http://127.0.0.1:{PORT}/v1", "api": "openai-completions", "apiKey": KEY, "models": models}
+    defaults = {
+        "model": {"primary": f"stub/{name}"},
+        "workspace": str(setup.cwd),
+        # Else it has nothing to compact in a short session, and takes no summary but a long one.
+        "compaction": {"mode": "default", "keepRecentTokens": 200},
+    }
     settings = {
         "models": {"mode": "merge", "providers": {"stub": provider}},
-        "agents": {"defaults": {"model": {"primary": f"stub/{name}"}, "workspace": str(setup.cwd)}},
+        "agents": {"defaults": defaults},
         **({"mcp": {"servers": dict(setup.servers)}} if setup.servers else {}),
     }
     home = setup.config_dir or setup.home / ".openclaw"
@@ -52,9 +58,9 @@ def items(body: Body) -> Iterator[Item]:
     """As of any chat, without what stands around a text of the user's."""
     for role, kind, value, call_id in client_opencode.items(body):
         if (role, kind) == ("user", "text"):
-            if value.startswith(_CONTEXT):
-                continue
             value = _RUNTIME.sub("", _STAMP.sub("", value))
+            if not value or value.startswith(_CONTEXT):
+                continue
             if value.startswith(SUMMARY_BEGINS) and value.endswith(SUMMARY_ENDS):
                 value = value[len(SUMMARY_BEGINS) : -len(SUMMARY_ENDS)]
         yield role, kind, value, call_id

@@ -19,7 +19,7 @@ from .. import databases, objects, programs, sqlite
 from ..jsonl import Record, dump, rows, table, text
 from ..models import fitted
 from ..pi.entries import Fit, entries
-from ..spec import Rows, Written
+from ..spec import Entry, Rows, Written
 from . import client
 
 _SECONDS = 120
@@ -40,13 +40,15 @@ def write(session: Session, home: Path, folder: Path) -> Written:
     alone = not is_file(index) and not any(place.glob("*.jsonl"))
     folders = write_new(path, map(dump, entries(session, session_id, str(folder), fit)))
     made = _Made(home, agent, session_id, path)
+    entry = Entry(path=str(index), key=made.key)
     try:
-        entry = objects.put(index, made.key, _entry(session, session_id, path, _pin(fit, home, folder)))
+        objects.put(index, made.key, _entry(session, session_id, path, _pin(fit, home, folder)))
+        taken = _taken_up(made, folder) if alone else ()
     except BaseException:
         path.unlink(missing_ok=True)
+        objects.take_out(entry)
         remove_empty(folders)
         raise
-    taken = _taken_up(made, folder) if alone else None
     if taken:
         remove_empty(folders)
         return Written(session_id=session_id, paths=(), rows=taken)
@@ -106,23 +108,21 @@ def _taken_up(made: _Made, folder: Path) -> tuple[Rows, ...]:
     own files then goes: a later ``doctor`` would take the session up again."""
     with made.path.open("rb") as file:
         count = sum(1 for _ in file)
-    run = programs.run(
-        client.PROGRAM, [*_IMPORT, "--json"], folder=folder, seconds=_SECONDS, variables=_variables(made.home)
-    )  # fmt: skip
-    if run is None or is_file(made.path) or _events(made) != count:
-        if is_file(made.database):
-            databases.take_out(_rows(made), ())  # half of it may be there
+    try:
+        run = programs.run(
+            client.PROGRAM, [*_IMPORT, "--json"], folder=folder, seconds=_SECONDS, variables=_variables(made.home)
+        )  # fmt: skip
+    except BaseException:
+        databases.take_out(_found(made)[0], ())
+        raise
+    found, held = _found(made)
+    if run is None or is_file(made.path) or held != count:
+        databases.take_out(found, ())  # half of it may be there
         return ()
     for path in _put_aside(run.told, made):
         path.unlink(missing_ok=True)
         remove_empty([str(path.parent)])
-    return _rows(made)
-
-
-def _events(made: _Made) -> int:
-    with contextlib.suppress(sqlite3.Error), sqlite.copied(made.database) as database:
-        return len(sqlite.records(database, _EVENTS, "session_id = ?", [made.session_id]))
-    return 0
+    return found
 
 
 def _put_aside(told: Record, made: _Made) -> list[Path]:
@@ -138,17 +138,18 @@ def _put_aside(told: Record, made: _Made) -> list[Path]:
     return []
 
 
-def _rows(made: _Made) -> tuple[Rows, ...]:
-    """What names the session in a database, in any table: the client has more of them with each version."""
+def _found(made: _Made) -> tuple[tuple[Rows, ...], int]:
+    """What names the session in the database, in any table (the client has more of them with each version), and how
+    many of its entries are there."""
     found: list[Rows] = []
-    with sqlite.copied(made.database) as database:
+    held = 0
+    with contextlib.suppress(sqlite3.Error), sqlite.copied(made.database) as database:
         for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
             known = {str(column[1]) for column in database.execute(f'PRAGMA table_info("{name}")')}
             column = next((column for column in (*_BY_ID, _BY_KEY) if column in known), None)
             if column:
                 value = made.key if column == _BY_KEY else made.session_id
-                is_derived = name != _EVENTS
-                found.append(
-                    Rows(database=str(made.database), table=name, column=column, value=value, derived=is_derived)
-                )
-    return tuple(found)
+                derived = name != _EVENTS
+                found.append(Rows(database=str(made.database), table=name, column=column, value=value, derived=derived))
+        held = len(sqlite.records(database, _EVENTS, "session_id = ?", [made.session_id]))
+    return tuple(found), held
