@@ -135,8 +135,8 @@ def test_the_window_is_what_the_settings_let_it_use_and_it_compacts_before_that(
     set_up(home)
     target = inspect("openclaw", model="stub/m", home=home, folder=project)
     assert (target.window.context, target.window.max_output) == (100_000, 9_000)
-    assert target.trigger == 66_666  # 80,000, less a fifth
-    assert SPEC.trigger(Window(context=40_000, source="client"), home, project) == 25_000
+    assert target.trigger == 61_538  # of 80,000
+    assert SPEC.trigger(Window(context=40_000, source="client"), home, project) == 23_076
     set_up(home, defaults={"compaction": {"enabled": False}})
     assert SPEC.trigger(Window(context=40_000, source="client"), home, project) is None
     assert client.window("openai/gpt-5.5", None, home, project) is None

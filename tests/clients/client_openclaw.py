@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import client_opencode
@@ -19,6 +20,10 @@ from session_migrator.agents.pi.client import SUMMARY_BEGINS, SUMMARY_ENDS
 _STAMP = re.compile(r"\A\[[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d [A-Z]+\] ")
 _RUNTIME = re.compile(r"(?:\A|\n\n)Runtime: agent=[^\n]*\Z")
 _CONTEXT = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>"
+# In the place of an image before the turns whose images it sends again, and of a result without a text.
+_REMOVED = "[image data removed - already processed by model]"
+_NOTHING = ("(no tool output)", "(see attached image)", _REMOVED)
+_TURNS = 3
 
 
 def environment(config_dir: Path | None) -> dict[str, str]:
@@ -55,15 +60,33 @@ def configure(setup: Setup) -> None:
 
 
 def items(body: Body) -> Iterator[Item]:
-    """As of any chat, without what stands around a text of the user's."""
+    """As of any chat, without what stands around a text of the user's, and in the place of what it leaves out."""
     for role, kind, value, call_id in client_opencode.items(body):
         if (role, kind) == ("user", "text"):
             value = _RUNTIME.sub("", _STAMP.sub("", value))
-            if not value or value.startswith(_CONTEXT):
+            if not value or value == _REMOVED or value.startswith(_CONTEXT):
                 continue
             if value.startswith(SUMMARY_BEGINS) and value.endswith(SUMMARY_ENDS):
                 value = value[len(SUMMARY_BEGINS) : -len(SUMMARY_ENDS)]
+        elif kind == "result":
+            value = "" if value in _NOTHING else value.removesuffix(f"\n{_REMOVED}")
         yield role, kind, value, call_id
+
+
+def sent(history: Sequence[Item], turns: int) -> Sequence[Item]:
+    """Without the images before the last turns that were answered."""
+    starts: list[int] = []
+    for at, (before, item) in enumerate(zip([None, *history], history, strict=False)):
+        if item[0] == "user" and (before is None or before[0] != "user"):
+            starts.append(at)
+    starts = [start for start, end in pairwise([*starts, len(history)]) if _is_answered(history[start:end])]
+    starts += [len(history)] * turns
+    cut = starts[-_TURNS] if len(starts) > _TURNS else 0
+    return [item for at, item in enumerate(history) if at >= cut or item[1] != "image"]
+
+
+def _is_answered(turn: Sequence[Item]) -> bool:
+    return any(role == "assistant" for role, *_ in turn)
 
 
 def added(body: Body) -> Iterator[str]:
@@ -109,6 +132,7 @@ KIND = Kind(
     tool="exec",
     argument="command",
     own=(),
+    sent=sent,
     numbered=True,
     joined=True,
     own_tools=True,

@@ -221,8 +221,10 @@ def go_on(place: Place, carried: Carried) -> dict[str, Any]:
     history = read(carried.history)
     if habits.own_tools and place.client not in NEWEST:
         history = read(joined(known(history, first)))
-    assert read(harness.conversation(place.client, first)) == [*history, ("user", "text", PROMPT, None)]
+    sent = list(habits.sent(history, 0))
+    assert read(harness.conversation(place.client, first)) == [*sent, ("user", "text", PROMPT, None)]
 
+    history = list(habits.sent(history, 1))
     items = read(harness.conversation(place.client, harness.main_requests(place.client, runs[1].requests)[0]))
     if habits.forget and history[-1] in [item for added in habits.at_the_end.values() for item in added]:
         history.pop()

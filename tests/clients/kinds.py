@@ -68,6 +68,7 @@ class Kind:
     own                       how the texts begin that they put into a user's message (where a session holds such a
                               text, it cannot be told from theirs)
     failed                    what a failed result begins with where no flag says that it failed
+    sent(history, turns)      what of a conversation they send, after so many turns more, where that is not all of it
     between                   what they put between two messages of the user's
     rows                      what finds id and title of each session in that, where they list both
     numbered                  whether they may change or leave out the ids of calls: ``items`` then gives numbers
@@ -99,6 +100,7 @@ class Kind:
     recorded: str
     named: str
     smaller: str
+    sent: Callable[[Sequence[Item], int], Sequence[Item]] = lambda history, _: history
     terminal: tuple[Sequence[str], Sequence[str]] | None = None
     before_prompt: Sequence[str] = ()
     quiet: Sequence[str] = ()

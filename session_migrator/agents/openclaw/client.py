@@ -24,9 +24,9 @@ KEY = "explicit:"
 _DEFAULT = "openai/gpt-6-astra"
 _MAIN = "main"
 _INSTRUCTIONS = ("AGENTS", "SOUL", "TOOLS", "IDENTITY", "USER", "HEARTBEAT", "BOOTSTRAP", "MEMORY")
-# What it keeps free of a model's window, at most a share of that; and how much longer than a quarter of the characters
-# it takes a request to be.
-_RESERVE, _SHARE, _MARGIN = 20_000, 4, 1.2
+# What it keeps free of a model's window, at most a share of that; and how much larger than it is it reckons a request
+# of prose to be (a fifth more than a quarter of the characters).
+_RESERVE, _SHARE, _MARGIN = 20_000, 4, 1.3
 
 
 def locate(home: Path | None) -> Path:
@@ -104,8 +104,9 @@ def window(model_id: str, known: Window | None, home: Path, folder: Path) -> Win
 
 
 def trigger(seen: Window, home: Path, folder: Path) -> int | None:  # noqa: ARG001
-    """The size from which the client compacts by itself: the window less what it keeps free, which it takes for
-    reached a fifth earlier, since it goes by characters. None where ``compaction.enabled`` is off."""
+    """The size beyond which a session is not to go. From the window less what it keeps free, by the size that the last
+    answer tells of, the client compacts; but it leaves its model no room for a reply from where its own estimate, which
+    goes by characters, is beyond the window. None where ``compaction.enabled`` is off."""
     if table(_setting(home, "compaction")).get("enabled") is False or seen.context is None:
         return None
     return int((seen.context - min(_RESERVE, seen.context // _SHARE)) / _MARGIN)
