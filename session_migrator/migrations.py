@@ -152,12 +152,12 @@ def take_back(written: Written) -> None:
     """Remove the rows, the files, the lines, the keys, the blocks and the folders that a write made, where they are
     still there. Raises WriteError where a database is in use, or a file with a key cannot be read."""
     databases.take_out(written.rows, written.databases)
+    for entry in written.entries:
+        objects.take_out(entry)
     for block in written.blocks:
         blocks.take_out(block)
     for path in written.paths:
         Path(path).unlink(missing_ok=True)
-    for entry in written.entries:
-        objects.take_out(entry)
     for added in written.appended:
         remove_line(Path(added.path), added.line.encode("utf-8"))
     remove_empty(written.folders)

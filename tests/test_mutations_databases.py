@@ -16,12 +16,28 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from mutations import FIXED, LISTED, VALUES, assert_carried, attempt, dumped, places, scratch
+from places import FIXTURES
 
 from session_migrator import agents, read_session
 
 HELD = [(agents.get(agent), path) for agent, paths in LISTED.items() for path in paths if not path.is_file()]
 """Each recorded session that lies in a database."""
+HOLDING = (("message", "data"), ("part", "data"), ("transcript_events", "event_json"))
+"""The tables and columns with what was said."""
 Damage = Callable[[st.DrawFn, sqlite3.Connection], None]
+
+
+def copied(source: Path, folder: Path) -> Path:
+    """The database of a recorded session copied to where its client would look for it, with that folder for a home."""
+    agent, version, *rest = source.parent.relative_to(FIXTURES).parts
+    path = Path(folder, agent, version, *rest)
+    path.parent.mkdir(parents=True)
+    return Path(shutil.copy(source.parent, path))
+
+
+def home_of(copy: Path, folder: Path) -> Path:
+    """That folder."""
+    return Path(folder, *copy.relative_to(folder).parts[:2])
 
 
 def tables(database: sqlite3.Connection) -> list[str]:
@@ -170,7 +186,7 @@ def test_a_damaged_database_is_read_the_same_each_time_or_refused_and_what_is_re
 @pytest.mark.parametrize("value", [None, 5, "", [], {}, [None], {"type": []}], ids=str)
 def test_a_field_of_another_type_costs_at_most_its_own_row(value: Any, tmp_path: Path) -> None:
     for spec, source in HELD:
-        copy = Path(shutil.copy(source.parent, tmp_path))
+        copy = copied(source, tmp_path)
         with closing(sqlite3.connect(copy)) as database:
             kinds: dict[tuple[Any, ...], tuple[str, str, int, Any, list[Any]]] = {}
             for table, column, rowid, record in objects(database):
@@ -185,7 +201,7 @@ def test_a_field_of_another_type_costs_at_most_its_own_row(value: Any, tmp_path:
                 database.execute(put, [json.dumps(changed), rowid])
                 database.commit()
                 assert attempt(spec.read, copy / source.name), keys
-                assert [info.id for info in spec.list(tmp_path)] == [source.name]
+                assert [info.id for info in spec.list(home_of(copy, tmp_path))] == [source.name]
                 database.execute(put, [json.dumps(record), rowid])
 
 
@@ -200,16 +216,17 @@ def paths_in(value: Any) -> Iterator[list[Any]]:
 @pytest.mark.parametrize("cell", ["{torn", "", "[]", 5, b"\xff{"], ids=str)
 def test_a_row_that_is_torn_hides_no_other(cell: Any, tmp_path: Path) -> None:
     for spec, source in HELD:
-        copy = Path(shutil.copy(source.parent, tmp_path))
+        copy = copied(source, tmp_path)
         whole = said(spec.read(source).session)
         with closing(sqlite3.connect(copy)) as database:
-            rows = [row for row in objects(database) if row[0] in ("message", "part")]
+            rows = [row for row in objects(database) if row[:2] in HOLDING]
+            assert len(rows) > 10
             for table, column, rowid, record in rows:
                 put = f'UPDATE "{table}" SET "{column}" = ? WHERE rowid = ?'
                 database.execute(put, [cell, rowid])
                 database.commit()
                 reading = spec.read(copy / source.name)
-                assert [loss.kind for loss in reading.losses] == ["bad_line"]
+                assert [loss.kind for loss in reading.losses if loss.severity == "lossy"] == ["bad_line"]
                 lost = whole - said(reading.session)
                 assert len(lost) <= (2 if table == "part" else 4), record
                 database.execute(put, [json.dumps(record), rowid])
@@ -217,15 +234,15 @@ def test_a_row_that_is_torn_hides_no_other(cell: Any, tmp_path: Path) -> None:
 
 def test_a_damaged_page_hides_no_row_of_another(tmp_path: Path) -> None:
     for spec, source in HELD:
-        data, copy = source.parent.read_bytes(), tmp_path / source.parent.name
+        data, copy = source.parent.read_bytes(), copied(source, tmp_path)
         whole, size = said(spec.read(source).session), int.from_bytes(data[16:18], "big")
         for start in range(0, len(data), size):
             copy.write_bytes(data[:start] + b"\xff" * size + data[start + size :])
             session = attempt(spec.read, copy / source.name)
-            assert len(list(spec.list(tmp_path))) <= 1
-            if b'"type":"' in data[start : start + size]:
+            assert len(list(spec.list(home_of(copy, tmp_path)))) <= 1
+            if count := data[start : start + size].count(b'"type":"'):
                 assert session
-                assert len(whole - said(session)) <= 4
+                assert len(whole - said(session)) <= max(4, count)
 
 
 def said(session: Any) -> set[str]:

@@ -131,15 +131,21 @@ def test_the_agent_is_the_one_marked_or_the_first(home: Path, project: Path) -> 
     assert not Path(done.target["paths"][0]).with_name("theirs.jsonl").exists()
 
 
-def test_the_window_is_what_the_settings_let_it_use_and_it_compacts_before_that(home: Path, project: Path) -> None:
+def test_the_window_is_what_the_settings_let_it_use(home: Path, project: Path) -> None:
+    known = Window(context=90_000, max_input=10_000, max_output=5_000, source="table")
+    assert client.window("stub/m", None, home, project) is None
+    assert client.window("stub/m", known, home, project) == replace(known, max_input=10_000)
     set_up(home)
+    told = client.window("stub/m", None, home, project)
+    assert told == Window(context=100_000, max_input=61_538, max_output=9_000, source="client")
     target = inspect("openclaw", model="stub/m", home=home, folder=project)
-    assert (target.window.context, target.window.max_output) == (100_000, 9_000)
-    assert target.trigger == 61_538  # of 80,000
-    assert SPEC.trigger(Window(context=40_000, source="client"), home, project) == 23_076
+    assert (target.window, target.trigger) == (told, 80_000)
+
+
+def test_it_compacts_by_what_it_keeps_free(home: Path, project: Path) -> None:
+    assert client.trigger(Window(context=40_000, source="client"), home, project) == 30_000
     set_up(home, defaults={"compaction": {"enabled": False}})
-    assert SPEC.trigger(Window(context=40_000, source="client"), home, project) is None
-    assert client.window("openai/gpt-5.5", None, home, project) is None
+    assert client.trigger(Window(context=40_000, source="client"), home, project) is None
 
 
 def test_the_workspaces_files_go_into_the_first_request(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import subprocess
 from contextlib import closing
@@ -9,14 +10,16 @@ from pathlib import Path
 
 import harness
 import pytest
-from conversations import ALL
+from conversations import ALL, PLAIN
 from going_on import PROMPT, Place, carry, make_place, numbered
-from kinds import arguments, kind_of
+from kinds import Setup, arguments, kind_of
 from places import LONG
 
-from session_migrator import Store, agents, migrate, migrations, read_session
+from session_migrator import Session, Store, agents, from_messages, migrate, migrations, read_session
 from session_migrator.agents.openclaw import client
 from session_migrator.errors import Refused
+from session_migrator.model import FITTED, Message, Text
+from session_migrator.target import inspect
 
 MODEL = harness.VERSIONS["openclaw"]["model"]
 KIND = kind_of("openclaw")
@@ -65,7 +68,7 @@ def test_a_session_goes_in_by_the_clients_import_and_out_again(tmp_path: Path) -
 @pytest.mark.client("openclaw")
 def test_what_lies_in_files_is_taken_up_by_the_command_that_is_told(tmp_path: Path) -> None:
     place = make_place("openclaw", tmp_path / "client")
-    KIND.configure(harness.Setup(client="openclaw", home=place.home, cwd=place.project, config_dir=place.config))
+    KIND.configure(Setup(client="openclaw", home=place.home, cwd=place.project, config_dir=place.config))
     done = migrate(LONG, "openclaw", MODEL, into=place.project, home=place.config)
     path = Path(done.target["paths"][0])
     written = read_session(path)
@@ -79,3 +82,24 @@ def test_what_lies_in_files_is_taken_up_by_the_command_that_is_told(tmp_path: Pa
     with pytest.raises(Refused, match="taken the session up"):
         migrations.undo(Store(), str(done.migration))
     assert list(listed(place)) == [info.id]
+
+
+@pytest.mark.parametrize(("over", "compacts"), [(-2_000, False), (1_000, True)])
+@pytest.mark.client("openclaw")
+def test_it_compacts_from_the_size_that_the_ledger_names(over: int, compacts: bool, tmp_path: Path) -> None:
+    """By the tokens that the last answer tells of, and an estimate of what follows it."""
+    place = make_place("openclaw", tmp_path / "client")
+    KIND.configure(Setup(client="openclaw", home=place.home, cwd=place.project, config_dir=place.config))
+    spec, where = agents.get("openclaw"), {"home": place.config, "folder": place.project}
+    trigger = inspect("openclaw", model=MODEL, **where).trigger
+    assert trigger == 400_000 - 20_000
+    long = Message(role="user", parts=(Text(text="word " * 999),))
+    told = (long, *from_messages(PLAIN).messages)
+    session = Session(id="s", agent="x", messages=told, extra={FITTED: {"model": MODEL, "tokens": trigger + over}})
+    assert spec.write
+    with harness.on_path("openclaw", place.home, client.HOME_VARIABLE):
+        session_id = str(spec.write(session, *where.values()).session_id)
+    command = [*arguments(KIND.resume, model=MODEL), session_id, PROMPT]
+    script = [{"match": "(?i)summar", "text": "All in short."}]
+    run = harness.run_client("openclaw", command, script=script, **place.where)
+    assert any("<conversation>" in json.dumps(request["body"]) for request in run.requests) is compacts

@@ -24,8 +24,8 @@ KEY = "explicit:"
 _DEFAULT = "openai/gpt-6-astra"
 _MAIN = "main"
 _INSTRUCTIONS = ("AGENTS", "SOUL", "TOOLS", "IDENTITY", "USER", "HEARTBEAT", "BOOTSTRAP", "MEMORY")
-# What it keeps free of a model's window, at most a share of that; and how much larger than it is it reckons a request
-# of prose to be (a fifth more than a quarter of the characters).
+# What it keeps free of a window, at most this part of it; and how much larger than they are it reckons requests of
+# prose to be: by a fifth more than a quarter of the characters.
 _RESERVE, _SHARE, _MARGIN = 20_000, 4, 1.3
 
 
@@ -93,23 +93,36 @@ def _provider_of(name: str, home: Path) -> str:
 
 
 def window(model_id: str, known: Window | None, home: Path, folder: Path) -> Window | None:  # noqa: ARG001
-    """The window by openclaw.json; of what a model takes (``contextWindow``) the user may let the client use less
-    (``contextTokens``)."""
+    """The window by openclaw.json, else what is known; of what a model takes (``contextWindow``) the user may let the
+    client use less (``contextTokens``). Its input ends where the client, which reckons by characters, leaves the model
+    no room for a reply."""
     provider, _, name = model_id.partition("/")
     given = rows(table(_providers(home).get(provider)).get("models"))
     row = next((row for row in map(table, given) if row.get("id") == name), Record())
-    sizes = filter(None, (_positive(row.get("contextTokens")), _positive(row.get("contextWindow"))))
-    context = min(sizes, default=None)
-    return Window(context=context, max_output=_positive(row.get("maxTokens")), source="client") if context else None
+    known = known or Window(source="client")
+    sizes = list(filter(None, (_positive(row.get("contextTokens")), _positive(row.get("contextWindow")))))
+    context = min(sizes, default=known.context)
+    if context is None:
+        return None
+    most = int((context - _kept(context)) / _MARGIN)
+    return Window(
+        context=context, max_input=min(most, known.max_input or most),
+        max_output=_positive(row.get("maxTokens")) or known.max_output, source="client" if sizes else known.source,
+    )  # fmt: skip
 
 
 def trigger(seen: Window, home: Path, folder: Path) -> int | None:  # noqa: ARG001
-    """The size beyond which a session is not to go. From the window less what it keeps free, by the size that the last
-    answer tells of, the client compacts; but it leaves its model no room for a reply from where its own estimate, which
-    goes by characters, is beyond the window. None where ``compaction.enabled`` is off."""
+    """The size that the last answer tells of from which the client compacts: the window less what it keeps free
+    (measured: of 100,000 tokens, 79,000 stay as they are and 81,000 do not). None where ``compaction.enabled`` is
+    off."""
     if table(_setting(home, "compaction")).get("enabled") is False or seen.context is None:
         return None
-    return int((seen.context - min(_RESERVE, seen.context // _SHARE)) / _MARGIN)
+    return seen.context - _kept(seen.context)
+
+
+def _kept(context: int) -> int:
+    """The tokens that the client keeps free of a window."""
+    return min(_RESERVE, context // _SHARE)
 
 
 def instructions(home: Path, folder: Path) -> tuple[Path, ...]:  # noqa: ARG001
