@@ -68,6 +68,8 @@ def items(body: Body) -> Iterator[Item]:
                 continue
             if value.startswith(SUMMARY_BEGINS) and value.endswith(SUMMARY_ENDS):
                 value = value[len(SUMMARY_BEGINS) : -len(SUMMARY_ENDS)]
+        elif (role, kind) == ("assistant", "text"):
+            value = value.replace("\n\n\n", "\n\n")  # the newer one joins texts with a line break of its own
         elif kind == "result":
             value = "" if value in _NOTHING else value.removesuffix(f"\n{_REMOVED}")
         yield role, kind, value, call_id
