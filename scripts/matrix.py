@@ -43,7 +43,7 @@ def matrix(readme: str) -> str:
     """The table, in the words of that README."""
     words = _WORDS[readme]
     names = ("agent", "reads", "writes", "reasoning", "images", "compaction", "memory", "proven")
-    rows = [[words[name] for name in names], ["---"] * len(names), *(_row(agent, words) for agent in agents.MEMORIES)]
+    rows = [[words[name] for name in names], ["---"] * len(names), *(_row(agent, words) for agent in agents.AGENTS)]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
@@ -52,8 +52,6 @@ def _row(agent: str, words: dict[str, str]) -> list[str]:
     where = f"`{memory.index}`"
     if memory.default == "memory":
         where = f"{where} ({words['contract']})"
-    if agent not in agents.AGENTS:
-        return [memory.name, *[words["no"]] * 5, f"`{memory.index}`", words["contract"]]
     spec = agents.get(agent)
     can = spec.capabilities
     able = (spec.write is not None, can.images, can.native_compaction)

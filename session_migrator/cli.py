@@ -82,13 +82,13 @@ def main() -> None:
 @as_json_option
 def agents_command(as_json: bool) -> None:
     """The agents, and where they keep sessions."""
-    rows = [_agent_row(agent) for agent in agents.MEMORIES]
+    rows = [_agent_row(agent) for agent in agents.AGENTS]
     if as_json:
         print_json(rows)
         return
     for row in rows:
         state = f"{row['sessions']} sessions in {row['home']}" if row["found"] else row["why"]
-        reach = "reads, writes" if row["writes"] else "reads" if row["reads"] else "memory"
+        reach = "reads, writes" if row["writes"] else "reads"
         click.echo(f"{row['agent']:<14}{reach:<15}{state}")
 
 
@@ -96,11 +96,6 @@ def _agent_row(agent: str) -> dict[str, Any]:
     from .files import is_folder
     from .sessions import list_sessions
 
-    if agent not in agents.AGENTS:
-        why = f"takes a memory: {agents.memory(agent).index} of a project"
-        return {
-            "agent": agent, "home": None, "found": False, "why": why, "sessions": 0, "reads": False, "writes": False,
-        }  # fmt: skip
     spec = agents.get(agent)
     home = spec.locate(None)
     found = is_folder(home)
@@ -241,7 +236,7 @@ def _verdict(name: str, target: Target, decided: Decision) -> str:
 
 @main.command()
 @click.argument("session")
-@click.option("--to", "agent", type=click.Choice(list(agents.MEMORIES)), required=True, help="The target agent.")
+@click.option("--to", "agent", type=_AGENT, required=True, help="The target agent.")
 @_from
 @_model
 @click.option("--into", type=_FOLDER, help="The project folder to go on in; default: the session's own.")

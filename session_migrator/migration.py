@@ -132,8 +132,6 @@ def form_of(to: str, form: str | None, memory_file: Path | str | None) -> Form:
         raise UsageError("a session does not go into a memory file", "leave out --memory-file or --as session")
     if form == "memory" or memory_file or (form is None and memory.default == "memory"):
         return "memory"
-    if to not in agents.AGENTS:
-        raise UsageError(f"sessions of {memory.name} cannot be written", "add --as memory")
     return "session"
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from . import blocks
-from .agents import databases
-from .agents.spec import Appended, Block, Database, Rows, Written
+from .agents import databases, objects
+from .agents.spec import Appended, Block, Database, Entry, Rows, Written
 from .errors import NotFound, ReadError, Refused
 from .files import is_folder, remove_empty, remove_line
 from .model import Session, Value
@@ -115,6 +115,8 @@ def undo(store: Store, migration: str) -> Document:
         for path, digest in _digests(written).items():
             if row["digests"].get(path) != digest:
                 raise Refused(f"the session was continued since: {path} has changed", "nothing was taken back")
+        if written.pending and not Path(written.paths[0]).exists():
+            raise Refused("the client has taken the session up since", "delete it there; nothing was taken back")
         for block in filter(blocks.is_changed, written.blocks):
             raise Refused(f"the block in {block.path} was edited since", "take it out by hand; nothing was taken back")
         take_back(written)
@@ -147,9 +149,11 @@ def _hand_down(workspace: Workspace, gone: Written) -> None:
 
 
 def take_back(written: Written) -> None:
-    """Remove the rows, the files, the lines, the blocks and the folders that a write made, where they are still there.
-    Raises WriteError where a database is in use."""
+    """Remove the rows, the files, the lines, the keys, the blocks and the folders that a write made, where they are
+    still there. Raises WriteError where a database is in use, or a file with a key cannot be read."""
     databases.take_out(written.rows, written.databases)
+    for entry in written.entries:
+        objects.take_out(entry)
     for block in written.blocks:
         blocks.take_out(block)
     for path in written.paths:
@@ -164,10 +168,12 @@ def _written(data: Mapping[str, Any]) -> Written:
         session_id=data["session_id"],
         paths=tuple(data["paths"]),
         appended=tuple(Appended(**line) for line in data["appended"]),
+        entries=tuple(Entry(**entry) for entry in data.get("entries", ())),
         blocks=tuple(Block(**block) for block in data.get("blocks", ())),
         folders=tuple(data["folders"]),
         rows=tuple(Rows(**rows) for rows in data.get("rows", ())),
         databases=tuple(Database(**database) for database in data.get("databases", ())),
+        pending=data.get("pending"),
     )
 
 
@@ -188,9 +194,9 @@ def _record(workspace: Workspace, key: str | None) -> Document | None:
 
 
 def _digests(written: Written) -> dict[str, str]:
-    """What of a migration is there now, by place: the digest of each file, and that of all its rows of a database."""
+    """What of a migration is there now, by place: the digest of each file, and that of its own rows of a database."""
     found = {path: _digest(Path(path)) for path in written.paths if Path(path).exists()}
-    own = [rows for rows in written.rows if not rows.shared]
+    own = [rows for rows in written.rows if not rows.shared and not rows.derived]
     for place in written.places[len(written.paths) :]:
         digest = databases.digest(
             Path(place).parent, [rows for rows in own if rows.database == str(Path(place).parent)]

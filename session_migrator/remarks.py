@@ -68,7 +68,13 @@ def over_limit(spec: MemorySpec, folder: Path, bodies: Mapping[Path, str]) -> li
 
 
 def on_written(spec: AgentSpec, written: Written) -> tuple[str, ...]:
-    """What is to be known of a session that its client takes whole only with variables."""
-    named = " and ".join(f"{name}={value}" for name, value in written.variables)
-    said = f"{spec.names[0]} takes the end of a session as long as this one alone, unless it is started with {named}"
-    return (f"{said}, as in the printed command",) if named else ()
+    """What is to be known of a session that its client takes whole only with variables, or that it has still to be
+    told of."""
+    name, found = spec.names[0], list[str]()
+    if written.variables:
+        named = " and ".join(f"{variable}={value}" for variable, value in written.variables)
+        said = f"{name} takes the end of a session as long as this one alone, unless it is started with {named}"
+        found.append(f"{said}, as in the printed command")
+    if written.pending:
+        found.append(f"{name} may have to be told of the session first: {written.pending}")
+    return tuple(found)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 from . import __version__, tools
-from .agents import AGENTS, MEMORIES
+from .agents import AGENTS
 from .errors import MigrationError, UnknownModel
 from .jsondata import clean, dumps
 from .model import Value
@@ -44,7 +44,6 @@ _NAMES = {
 
 Form = Annotated[str, Field(json_schema_extra={"enum": ["session", "memory"]})]
 Agent = Annotated[str, Field(json_schema_extra={"enum": list(AGENTS)})]
-Taker = Annotated[str, Field(json_schema_extra={"enum": list(MEMORIES)})]
 
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -187,7 +186,7 @@ def handoff(
         ),
     ],
     target_agent: Annotated[
-        Taker, Field(description="The agent to continue in. workbuddy gets a memory of the session, in Markdown.")
+        Agent, Field(description="The agent to continue in. workbuddy gets a memory of the session, in Markdown.")
     ],
     model: Annotated[str | None, Field(description="The target model; default: the agent's own setting.")] = None,
     into: Annotated[str | None, Field(description="The project folder to go on in; default: the session's.")] = None,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from . import agents, exporter, migrations
-from .agents import AgentSpec, Reading, jsonl, sqlite
+from .agents import Reading, jsonl, sqlite
 from .catalog import Catalog
 from .errors import Ambiguous, FormatError, MigrationError, NoConversation, NotFound, ReadError, UsageError
 from .files import is_file, is_folder
@@ -106,16 +106,22 @@ def _names(found: Iterable[SessionInfo]) -> str:
 
 
 def _read_file(path: Path, agent: str | None) -> Reading:
-    """A session file of the agent named, else of the one that recognises it (for a session within a database: the
-    database), else a JSON document or an array of chat messages."""
+    """A session file of the agent named, else of the first that recognises it (for a session within a database: the
+    database) and can read it, else a JSON document or an array of chat messages."""
     if agent:
         return agents.get(agent).read(path)
     head = jsonl.head(path if is_file(path) else path.parent, _HEAD_BYTES)
     if not head.strip(b"\0 \t\r\n"):
         raise NoConversation(f"{path} is empty", "name another session (session-migrator list --all)")
-    spec = _recognise(head)
-    if spec:
-        return spec.read(path)
+    refused: FormatError | None = None
+    for spec in agents.all_agents():
+        try:
+            if spec.recognises(head):
+                return spec.read(path)
+        except FormatError as error:  # the database of another agent
+            refused = refused or error
+    if refused:
+        raise refused
     try:
         return Reading(session=exporter.from_json(path.read_bytes()))
     except NoConversation:
@@ -129,7 +135,3 @@ def _read_file(path: Path, agent: str | None) -> Reading:
 
 def _is_database(path: Path) -> bool:
     return is_file(path) and jsonl.head(path, len(sqlite.MAGIC)) == sqlite.MAGIC
-
-
-def _recognise(head: bytes) -> AgentSpec | None:
-    return next((spec for spec in agents.all_agents() if spec.recognises(head)), None)

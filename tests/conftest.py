@@ -12,11 +12,11 @@ from hypothesis import settings
 from stub_provider import Stub, serving
 
 from session_migrator import providers, web
-from session_migrator.agents import MEMORIES
+from session_migrator.agents import AGENTS
 
 # How the variables begin that clients and their vendors' SDKs read, and those that name an LLM.
 CLIENT_PREFIXES = (
-    *(agent.upper().partition("-")[0] for agent in MEMORIES),
+    *(agent.upper().partition("-")[0] for agent in AGENTS),
     "ANTHROPIC",
     "GOOGLE",
     "OPENAI",

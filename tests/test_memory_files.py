@@ -386,8 +386,6 @@ def test_what_does_not_read_back_the_same_is_taken_back(
     [
         ({"budget": 5_000}, "fixed size"),
         ({"window": 5_000}, "fixed size"),
-        ({"to": "openclaw", "form": "session"}, "sessions of OpenClaw cannot be written"),
-        ({"to": "openclaw"}, "sessions of OpenClaw cannot be written"),
         ({"to": "codex", "form": "session", "memory_file": "AGENTS.md"}, "does not go into a memory file"),
         ({"form": "poem"}, "no form 'poem'"),
         ({"history": "half"}, "no history 'half'"),

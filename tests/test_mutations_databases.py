@@ -16,17 +16,34 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from mutations import FIXED, LISTED, VALUES, assert_carried, attempt, dumped, places, scratch
+from places import FIXTURES
 
 from session_migrator import agents, read_session
 
 HELD = [(agents.get(agent), path) for agent, paths in LISTED.items() for path in paths if not path.is_file()]
 """Each recorded session that lies in a database."""
+HOLDING = (("message", "data"), ("part", "data"), ("transcript_events", "event_json"))
+"""The tables and columns with what was said."""
 Damage = Callable[[st.DrawFn, sqlite3.Connection], None]
 
 
+def copied(source: Path, folder: Path) -> Path:
+    """The database of a recorded session copied to where its client would look for it, with a folder of its own for a
+    home."""
+    path = folder / source.name / source.parent.relative_to(FIXTURES)
+    path.parent.mkdir(parents=True)
+    return Path(shutil.copy(source.parent, path))
+
+
+def home_of(copy: Path, folder: Path) -> Path:
+    """That folder: the session's name, the agent and the version are above it."""
+    return Path(folder, *copy.relative_to(folder).parts[:3])
+
+
 def tables(database: sqlite3.Connection) -> list[str]:
-    """Those that hold something."""
-    names = database.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
+    """Those that hold something, without the ones that SQLite itself makes for an index of words."""
+    held = "SELECT name FROM pragma_table_list WHERE type = 'table' AND NOT wr AND schema = 'main' ORDER BY name"
+    names = [(name,) for (name,) in database.execute(held).fetchall() if not name.startswith("sqlite_")]
     return [name for (name,) in names if database.execute(f'SELECT 1 FROM "{name}" LIMIT 1').fetchone()]
 
 
@@ -133,6 +150,8 @@ def damaged(draw: st.DrawFn) -> tuple[str, Path, Content]:
     with scratch() as folder:
         copy = Path(shutil.copy(path.parent, folder / "copy.db"))
         with closing(sqlite3.connect(copy)) as database:
+            for (trigger,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+                database.execute(f'DROP TRIGGER "{trigger}"')  # one may name what is damaged
             for damage in draw(st.lists(st.sampled_from(DAMAGES), max_size=3, unique=True)):
                 if list(objects(database)):
                     damage(draw, database)
@@ -182,14 +201,8 @@ def test_a_field_of_another_type_costs_at_most_its_own_row(value: Any, tmp_path:
                 database.execute(put, [json.dumps(changed), rowid])
                 database.commit()
                 assert attempt(spec.read, copy / source.name), keys
-                assert [info.id for info in spec.list(copy.parent)] == [source.name]
+                assert [info.id for info in spec.list(home_of(copy, tmp_path))] == [source.name]
                 database.execute(put, [json.dumps(record), rowid])
-
-
-def copied(source: Path, folder: Path) -> Path:
-    """A copy of the database that a session lies in, in a folder of its own."""
-    (folder / source.name).mkdir()
-    return Path(shutil.copy(source.parent, folder / source.name))
 
 
 def paths_in(value: Any) -> Iterator[list[Any]]:
@@ -206,13 +219,14 @@ def test_a_row_that_is_torn_hides_no_other(cell: Any, tmp_path: Path) -> None:
         copy = copied(source, tmp_path)
         whole = said(spec.read(source).session)
         with closing(sqlite3.connect(copy)) as database:
-            rows = [row for row in objects(database) if row[0] in ("message", "part")]
+            rows = [row for row in objects(database) if row[:2] in HOLDING]
+            assert len(rows) > 10
             for table, column, rowid, record in rows:
                 put = f'UPDATE "{table}" SET "{column}" = ? WHERE rowid = ?'
                 database.execute(put, [cell, rowid])
                 database.commit()
                 reading = spec.read(copy / source.name)
-                assert [loss.kind for loss in reading.losses] == ["bad_line"]
+                assert [loss.kind for loss in reading.losses if loss.severity == "lossy"] == ["bad_line"]
                 lost = whole - said(reading.session)
                 assert len(lost) <= (2 if table == "part" else 4), record
                 database.execute(put, [json.dumps(record), rowid])
@@ -225,10 +239,10 @@ def test_a_damaged_page_hides_no_row_of_another(tmp_path: Path) -> None:
         for start in range(0, len(data), size):
             copy.write_bytes(data[:start] + b"\xff" * size + data[start + size :])
             session = attempt(spec.read, copy / source.name)
-            assert len(list(spec.list(copy.parent))) <= 1
-            if b'"type":"' in data[start : start + size]:
+            assert len(list(spec.list(home_of(copy, tmp_path)))) <= 1
+            if count := data[start : start + size].count(b'"type":"'):
                 assert session
-                assert len(whole - said(session)) <= 4
+                assert len(whole - said(session)) <= max(4, count)
 
 
 def said(session: Any) -> set[str]:

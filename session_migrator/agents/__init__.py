@@ -1,7 +1,6 @@
 """The registry of agents: the only place that enumerates them. A module is imported when it is used.
 
-``AGENTS`` store sessions (their module offers ``SPEC``); ``MEMORIES`` read Markdown of a project at the start of a
-session (``MEMORY``).
+It offers ``SPEC``, how the agent stores sessions, and ``MEMORY``, the Markdown that it reads at the start of one.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AGENTS",
-    "MEMORIES",
     "AgentSpec",
     "Block",
     "Capabilities",
@@ -40,9 +38,6 @@ AGENTS: dict[str, str] = {
     "pi": "session_migrator.agents.pi",
     "kilo": "session_migrator.agents.kilo",
     "copilot": "session_migrator.agents.copilot",
-}
-MEMORIES: dict[str, str] = {
-    **AGENTS,
     "openclaw": "session_migrator.agents.openclaw",
 }
 
@@ -57,9 +52,9 @@ def get(agent: str) -> AgentSpec:
 
 def memory(agent: str) -> MemorySpec:
     """Where the agent with that id can be told of a session. Raises NotFound, naming the ids there are."""
-    if agent not in MEMORIES:
-        raise NotFound(f"no agent is called {agent!r}", f"one of: {', '.join(MEMORIES)}")
-    spec: MemorySpec = import_module(MEMORIES[agent]).MEMORY
+    if agent not in AGENTS:
+        raise NotFound(f"no agent is called {agent!r}", f"one of: {', '.join(AGENTS)}")
+    spec: MemorySpec = import_module(AGENTS[agent]).MEMORY
     return spec
 
 

@@ -74,6 +74,14 @@ class Appended(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Entry(Value):
+    """A key that was put into a file which others write too, one JSON object."""
+
+    path: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Block(Value):
     """A block between two marks that was put into a text file which others write too: its ``name`` and all of its
     ``text`` as it stands there, the line breaks put ``before`` it, the block it ``replaced``, and whether the file
@@ -91,13 +99,15 @@ class Block(Value):
 class Rows(Value):
     """Rows that were put into a database (SQLite) which others write too: all those of a ``table`` that have a
     ``value`` in a ``column``, such as the messages of a session. ``shared``: others may come to use such a row, as
-    files do a folder; it stays as long as any row refers to it."""
+    files do a folder; it stays as long as any row refers to it. ``derived``: the client makes it of the others and
+    changes it by itself, so that it is no sign of the session having gone on."""
 
     database: str
     table: str
     column: str
     value: str
     shared: bool = False
+    derived: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,18 +122,21 @@ class Database(Value):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written(Value):
     """What was written: the id of the session, if it is one, every file that was made (absolute paths, the session's
-    own first), every line and block that was added to a file of others, every folder that was made (the innermost
+    own first), every line, key and block that was added to a file of others, every folder that was made (the innermost
     first), and the rows that were put into databases (those that refer to others first), with the databases that were
-    made for them. ``variables``: what the client must find in its environment to take the whole session, by name."""
+    made for them. ``variables``: what the client must find in its environment to take the whole session, by name.
+    ``pending``: a shell line that the user may have to run, for the client to take up what lies in the files."""
 
     session_id: str | None
     paths: tuple[str, ...]
     appended: tuple[Appended, ...] = ()
+    entries: tuple[Entry, ...] = ()
     blocks: tuple[Block, ...] = ()
     folders: tuple[str, ...] = ()
     variables: tuple[tuple[str, str], ...] = ()
     rows: tuple[Rows, ...] = ()
     databases: tuple[Database, ...] = ()
+    pending: str | None = None
 
     @property
     def places(self) -> tuple[str, ...]:

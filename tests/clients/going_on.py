@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 import harness
 import pytest
-from kinds import Item, Kind, agent_of, arguments, kind_of
+from kinds import Item, Kind, Setup, agent_of, arguments, kind_of
 
 from session_migrator import Session, agents, migrate, read_session, tokens
 from session_migrator.lowering import lower
@@ -102,8 +103,12 @@ def carry(source: Path | Session, place: Place, model: str | None = None, **opti
     """Migrate a session into a place. What is expected of the client comes from the source; from what was written
     only where that was compressed."""
     model = model or harness.VERSIONS[place.client]["model"]
-    done = migrate(source, place.agent, model, into=place.project, home=place.config, form="session", **options)
-    spec = agents.get(place.agent)
+    spec, habits = agents.get(place.agent), kind_of(place.client)
+    if habits.imports:
+        habits.configure(Setup(client=place.client, home=place.home, cwd=place.project, config_dir=place.config))
+    taken = harness.on_path(place.client, place.home, spec.home_variable) if habits.imports else nullcontext()
+    with taken:
+        done = migrate(source, place.agent, model, into=place.project, home=place.config, form="session", **options)
     if done.mode == "compress":
         session = spec.read(Path(done.target["paths"][0])).session
     else:
@@ -112,7 +117,6 @@ def carry(source: Path | Session, place: Place, model: str | None = None, **opti
     target = inspect(place.agent, model=model, home=place.config, folder=place.project)
     assert target.capabilities
     lowered, _ = lower(session, target.capabilities)
-    habits = kind_of(place.client)
     history = list(_sent(lowered.messages, habits))
     history = joined(history) if habits.joined else history
     history = numbered(history) if habits.numbered else history
@@ -128,6 +132,13 @@ def numbered(history: Iterable[Item]) -> list[Item]:
     calls = [call_id for _, kind, _, call_id in history if kind == "call"]
     numbers = {call_id: f"#{number}" for number, call_id in enumerate(calls)}
     return [(role, kind, value, call_id and numbers[call_id]) for role, kind, value, call_id in history]
+
+
+def known(history: Sequence[Item], request: harness.Request) -> list[Item]:
+    """A conversation without the calls of tools that a request does not offer, and their results."""
+    names = {tool["function"]["name"].lower() for tool in harness.offered_tools(request["body"])}
+    kept = {call_id for _, kind, value, call_id in history if kind == "call" and value[0].lower() in names}
+    return [item for item in history if item[3] is None or item[3] in kept]
 
 
 def joined(history: Iterable[Item]) -> list[Item]:
@@ -208,8 +219,12 @@ def go_on(place: Place, carried: Carried) -> dict[str, Any]:
     if any(str(call_id).startswith("#") for *_, call_id in carried.history):
         read = numbered
     history = read(carried.history)
-    assert read(harness.conversation(place.client, first)) == [*history, ("user", "text", PROMPT, None)]
+    if habits.own_tools and place.client not in NEWEST:
+        history = read(joined(known(history, first)))
+    sent = list(habits.sent(history, 0))
+    assert read(harness.conversation(place.client, first)) == [*sent, ("user", "text", PROMPT, None)]
 
+    history = list(habits.sent(history, 1))
     items = read(harness.conversation(place.client, harness.main_requests(place.client, runs[1].requests)[0]))
     if habits.forget and history[-1] in [item for added in habits.at_the_end.values() for item in added]:
         history.pop()

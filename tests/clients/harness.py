@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -56,7 +57,8 @@ def command(client: str, folder: Path | None = None) -> list[str] | None:
     path = next(place_of(client, folder).glob(VERSIONS[client]["binary"]), None)
     if path is None:
         return None
-    return [recent_node() or str(folder / BUNDLED_NODE), str(path)] if path.suffix == ".js" else [str(path)]
+    is_script = path.suffix in (".js", ".mjs")
+    return [recent_node() or str(folder / BUNDLED_NODE), str(path)] if is_script else [str(path)]
 
 
 def place_of(client: str, folder: Path) -> Path:
@@ -167,6 +169,26 @@ def run_client(
             finally:
                 stop(process.pid)
         return Run(returncode=process.returncode, stdout=stdout, stderr=stderr, requests=stub.requests())
+
+
+@contextmanager
+def on_path(client: str, home: Path, variable: str) -> Iterator[None]:
+    """A client's command on this process's PATH, as it is run everywhere here; of the environment the variable that
+    names another home comes through."""
+    name = Path(VERSIONS[client]["package"]).name
+    env = [f"{key}={value}" for key, value in environment(client, home, home).items()]
+    before, behind = shlex.join([*(namespace() or ()), "env", "-i", *env]), shlex.join(command(client) or ())
+    with tempfile.TemporaryDirectory() as folder:
+        shim = Path(folder) / name
+        passed = f'${{{variable}:+"{variable}=${variable}"}}'
+        shim.write_text(f'#!/bin/sh\nexec {before} {passed} {behind} "$@"\n', encoding="utf-8")
+        shim.chmod(0o700)
+        path = os.environ["PATH"]
+        os.environ["PATH"] = f"{folder}{os.pathsep}{path}"
+        try:
+            yield
+        finally:
+            os.environ["PATH"] = path
 
 
 def run_alone(client: str, args: Sequence[str], *, home: Path, cwd: Path) -> subprocess.CompletedProcess[str]:

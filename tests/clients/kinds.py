@@ -68,16 +68,19 @@ class Kind:
     own                       how the texts begin that they put into a user's message (where a session holds such a
                               text, it cannot be told from theirs)
     failed                    what a failed result begins with where no flag says that it failed
+    sent(history, turns)      what of a conversation they send, after so many turns more, where that is not all of it
     between                   what they put between two messages of the user's
     shown                     how many characters of a title they list at least
     rows                      what finds id and title of each session in that, where they list both
     numbered                  whether they may change or leave out the ids of calls: ``items`` then gives numbers
     apart                     whether older ones send each call of several with its result right behind it
+    own_tools                 whether older ones send no call of a tool that they do not have, nor its result
     repeat                    whether they send the results of their own earlier turns twice
     late                      whether they write a call down once it has its result
     joined                    whether they send the texts of an answer, and of answers in a row, as one before its calls
     by_words                  whether a prompt is one argument a word, and the standard input a terminal: else they put
                               quotes around it, or add what they read
+    imports                   whether a writer has what it wrote taken up by their command, which is to be on the PATH
     first_run                 the arguments with which an older one lays out its home, where a writer needs that
     heavy                     whether one run takes a core for many seconds: such are tried with few sessions where not
                               all are asked for
@@ -100,6 +103,7 @@ class Kind:
     recorded: str
     named: str
     smaller: str
+    sent: Callable[[Sequence[Item], int], Sequence[Item]] = lambda history, _: history
     terminal: tuple[Sequence[str], Sequence[str]] | None = None
     before: Sequence[str] = ()
     quiet: Sequence[str] = ()
@@ -119,11 +123,13 @@ class Kind:
     rows: str | None = None
     numbered: bool = False
     apart: bool = False
+    own_tools: bool = False
     repeat: bool = False
     forget: bool = False
     late: bool = False
     joined: bool = False
     by_words: bool = False
+    imports: bool = False
     first_run: Sequence[str] = ()
     heavy: bool = False
     at_the_end: Mapping[str, Sequence[Item]] = field(default_factory=dict[str, Sequence[Item]])

@@ -28,7 +28,7 @@ from ...errors import WriteError
 from ...files import is_file, remove_empty, write_new
 from ...jsondata import clean
 from ...model import Session
-from .. import databases
+from .. import databases, programs
 from ..jsonl import Record
 from ..models import fitted
 from ..spec import Database, Rows, Written
@@ -60,8 +60,7 @@ def write(session: Session, home: Path, folder: Path, client: Client) -> Written
     made = _Made(
         client, path, info, root, lambda: (clean(list(pair)) for pair in exchanges(session, info["id"], fit, now))
     )
-    program = shutil.which(client.word)
-    return (_import(made, program, home, place) if program else None) or _insert(made)
+    return (_import(made, home, place) if shutil.which(client.word) else None) or _insert(made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +219,7 @@ def _schema(package: str) -> dict[str, Any]:
 # --- the client's own import
 
 
-def _import(made: _Made, program: str, home: Path, folder: str) -> Written | None:
+def _import(made: _Made, home: Path, folder: str) -> Written | None:
     """By the client's ``import``, run in the project; None where that does not take all of it (an error leaves half a
     session there, which is taken out again)."""
     count = _count(made.path, "project", "id", made.info["projectID"])
@@ -235,10 +234,9 @@ def _import(made: _Made, program: str, home: Path, folder: str) -> Written | Non
                 file.write(("," if messages > 1 else "") + _dump({"info": message, "parts": held}))
                 parts += len(held)
             file.write("]}")
-        with contextlib.suppress(OSError, subprocess.SubprocessError):
-            command = [program, "import", str(document)]
-            env = {**os.environ, **named, **quiet}
-            subprocess.run(command, cwd=folder, env=env, capture_output=True, timeout=_SECONDS, check=False)
+        programs.run(
+            made.client.word, ["import", str(document)], folder=Path(folder), seconds=_SECONDS, variables=named | quiet
+        )  # fmt: skip
     rows = made.rows(with_project=not count)
     session_id = made.info["id"]
     found = [_count(made.path, name, "session_id", session_id) for name in ("message", "part")]
