@@ -270,8 +270,9 @@ def search_memory(
     from .search import search
 
     found = search(
-        query, _folder(cwd), everywhere=everywhere, agent=agent, since=since, limit=_checked(limit), seconds=_INDEXING
-    )
+        query, _folder(cwd), everywhere=everywhere, agent=agent, since=since, limit=_checked(limit), seconds=_INDEXING,
+        network=False,
+    )  # fmt: skip
     return SearchResult(
         passages=[Passage(**hit.to_dict()) for hit in found.hits], by=found.by, warnings=list(found.warnings)
     )

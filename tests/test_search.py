@@ -14,10 +14,11 @@ from places import environment
 
 from session_migrator import Session, agents, from_messages, migrate
 from session_migrator.errors import NotFound, Refused, UsageError
+from session_migrator.indexing import index_sessions
 from session_migrator.migrations import undo
 from session_migrator.retrieval.index import NAME
 from session_migrator.retrieval.originals import KIND
-from session_migrator.search import Answer, context_around, index_sessions, recalled, search
+from session_migrator.search import Answer, context_around, recalled, search
 from session_migrator.storage import Store
 
 
