@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 NEAREST = 200
 """Passages that count as near to a query; the scale of their scores ends with the last of them."""
 
+_BEFORE = 4  # passages that are looked at for the beginning of a secret: a private key is longer than one
 _READ = 600  # characters of a passage that its vector is made of: the time it takes grows with them
 
 
@@ -22,7 +23,7 @@ def embed(index: Index, embedder: Embedder, most: int) -> int:
     """Give vectors to at most so many passages that have none of this embedder; how many got one. Raises
     Unavailable."""
     places = index.without_vector(embedder.name, most)
-    found = [index.at(source, place - 1, place) for source, place in places]
+    found = [index.at(source, place - _BEFORE, place) for source, place in places]
     if found:
         rows = embedder.embed([_read(each) for each in found], "passage")
         index.add_vectors(embedder.name, [(each[-1].id, _packed(row)) for each, row in zip(found, rows, strict=True)])
@@ -58,7 +59,7 @@ def _packed(row: Rows) -> bytes:
 
 
 def _read(found: Sequence[Found]) -> str:
-    """What the last of these passages says, without secrets; those too that begin in the passage before it."""
+    """What the last of these passages says, without secrets, those too that begin in one before it."""
     *before, last = (found.passage.text for found in found)
     text, whole = redact(last)[0], redact("".join([*before, last]))[0]
     text = commonprefix([text[::-1], whole[::-1]])[::-1]  # noqa: RUF071 (of characters)
