@@ -7,6 +7,7 @@ anew; what was indexed stays though its session vanishes.
 from __future__ import annotations
 
 import os
+import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -47,15 +48,6 @@ def index_sessions(
     ``search``, and Unavailable where a service makes no vectors."""
     embedder = embedders.chosen() if vectors else None
 
-    def indexed(index: Index, folder: Folder) -> int:
-        news = news_of(index, folder)
-        new = 0
-        for number, each in enumerate(news):
-            if progress:
-                progress(number, len(news), each.name)
-            new += take_in(index, each, tell)
-        return new
-
     def embedded(index: Index, embedder: Embedder) -> None:
         done, missing = 0, index.size() - index.vector_count(embedder.name)
         while done < missing and (more := embed(index, embedder, AT_ONCE)):
@@ -64,7 +56,7 @@ def index_sessions(
                 progress(done - 1, missing, f"vectors of {embedder.name}")
 
     places = folders(store or Store(), None if everywhere else cwd or Path.cwd())
-    new = sum(folder.use(partial(indexed, folder=folder), tell) for folder in places)
+    new = sum(folder.use(partial(take_in, folder=folder, tell=tell, progress=progress), tell) for folder in places)
     if embedder:
         for folder in places:
             folder.use(partial(embedded, embedder=embedder), tell)
@@ -103,8 +95,27 @@ def folders(store: Store, cwd: Path | str | None) -> list[Folder]:
     return [each for each in found if each.infos or each.index.exists() or each.workspace.packed(originals.KIND)]
 
 
+def take_in(
+    index: Index, folder: Folder, tell: Tell, *, until: float | None = None, progress: Progress | None = None
+) -> int:
+    """Take in what is new in a folder, ``until`` that time at most (``time.monotonic``); how many passages are new.
+    Originals that are gone are taken out. What cannot be read, and how much is left, is told."""
+    news = _news(index, folder)
+    new = 0
+    for number, each in enumerate(news):
+        if until is not None and time.monotonic() > until:
+            tell(
+                f"{len(news) - number:,} sessions of {folder.workspace.folder} are not indexed: session-migrator index"
+            )
+            break
+        if progress:
+            progress(number, len(news), each.name)
+        new += _taken_in(index, each, tell)
+    return new
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class News:
+class _News:
     """A source that is not in the index as it is now, and how to read it."""
 
     name: str
@@ -112,16 +123,16 @@ class News:
     read: Callable[[], Session]
 
 
-def news_of(index: Index, folder: Folder) -> list[News]:
+def _news(index: Index, folder: Folder) -> list[_News]:
     """The sources of a workspace that are not in its index as they are now. Originals that are gone are taken out."""
     workspace, known = folder.workspace, index.stamps()
     news = [
-        News(name=str(info.path), stamp=_stamp(info), read=partial(_history, info.agent, str(info.path)))
+        _News(name=str(info.path), stamp=_stamp(info), read=partial(_history, info.agent, str(info.path)))
         for info in folder.infos
     ]
     packed = {str(workspace.packed_path(originals.KIND, key)): key for key in workspace.packed(originals.KIND)}
     news += [
-        News(name=name, stamp=key, read=partial(originals.session, workspace, key)) for name, key in packed.items()
+        _News(name=name, stamp=key, read=partial(originals.session, workspace, key)) for name, key in packed.items()
     ]
     for name in known.keys() - packed.keys():
         if Path(name).is_relative_to(workspace.path):
@@ -142,7 +153,7 @@ def _history(agent: str, path: str) -> Session:
     return full_history(agents.get(agent).read(Path(path)).session)
 
 
-def take_in(index: Index, news: News, tell: Tell) -> int:
+def _taken_in(index: Index, news: _News, tell: Tell) -> int:
     """Put a source into the index; how many of its passages are new. One that cannot be read is told."""
     try:
         session = news.read()

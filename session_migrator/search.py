@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING
 from . import agents, timestamps
 from .errors import MigrationError, NotFound, Unavailable, UsageError
 from .exporter.transcript import one_line
-from .indexing import Folder, folders, news_of, take_in
+from .indexing import Folder, folders, take_in
 from .model import Value
 from .redaction import redact
 from .retrieval import Original, embedders, originals
 from .retrieval.embedders import Embedder
 from .retrieval.index import NAME, Found, Index, repaired
 from .retrieval.ranking import Place, Score, fused, ranked
-from .retrieval.vectors import NEAREST, asked, embed, nearest
+from .retrieval.vectors import NEAREST, embed, nearest, of_query
 from .retrieval.words import question
 from .storage import Store
 
@@ -89,15 +89,7 @@ def search(
     warnings: list[str] = []
 
     def searched(index: Index, place: Folder) -> _Matches:
-        news = news_of(index, place)
-        for number, each in enumerate(news):
-            if end is not None and time.monotonic() > end:
-                left = len(news) - number
-                warnings.append(
-                    f"{left:,} sessions of {place.workspace.folder} are not indexed: session-migrator index"
-                )
-                break
-            take_in(index, each, warnings.append)
+        take_in(index, place, warnings.append, until=end)
         words = list(index.matches(asked, where, values))
         return near.added(_Matches(words=words, passages=index.size()), index, where, values)
 
@@ -212,7 +204,7 @@ class _Near:
 
     @cache  # noqa: B019 (it lives as long as a search)
     def _row(self, embedder: Embedder) -> Rows:
-        return asked(embedder, self._query)
+        return of_query(embedder, self._query)
 
     def fused(self, matches: Sequence[_Matches]) -> tuple[list[Score], str, list[str]]:
         """The scores of several indexes, a source's key with the number of its index before it; what they are by; and

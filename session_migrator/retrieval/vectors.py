@@ -30,7 +30,7 @@ def embed(index: Index, embedder: Embedder, most: int) -> int:
     return len(found)
 
 
-def asked(embedder: Embedder, query: str) -> Rows:
+def of_query(embedder: Embedder, query: str) -> Rows:
     """The vector of a query. Raises Unavailable."""
     return embedder.embed([redact(query)[0][:_READ]], "query")[0]
 
