@@ -73,7 +73,7 @@ def with_passages(
 def _asked(messages: Sequence[Message]) -> str:
     """What is looked for: the words of the latest message of the user's, and of the steps that are open."""
     last = next((message.text for message in reversed(messages) if is_prompt(message)), "")
-    return question("\n".join([last, *(step.text for step in ledger(messages).plan if step.open)]))
+    return question("\n".join([last, *(step.text for step in ledger(messages).plan if step.open)]), common=False)
 
 
 def _hits(
@@ -104,8 +104,10 @@ def _hits(
 
 
 def _best(index: Index, asked: str, *, recallable: bool) -> Iterator[_Hit]:
-    scores = ranked(index.matches(asked))
-    for source, place in nlargest(_TRIED, scores, key=lambda at: scores[at]):
+    """The best of those that hold a word themselves."""
+    matches = list(index.matches(asked))
+    scores = ranked(matches)
+    for source, place, _ in nlargest(_TRIED, matches, key=lambda match: scores[match[:2]]):
         near = tuple(index.at(source, place - 1, place + 1))
         for found in near:
             if found.place == place:

@@ -105,9 +105,7 @@ def migrate_session(
     workspace: Annotated[str | None, Field(description="The project folder; default: the current one.")] = None,
     retrieval: Annotated[
         bool,
-        Field(
-            description="If compressed: also quote passages, of the project's sessions too, that answer the last message."
-        ),
+        Field(description="If compressed: quote passages, of the project's sessions too, that answer the last."),
     ] = False,
 ) -> Annotated[CallToolResult, tools.Migrated]:
     return _answer(
