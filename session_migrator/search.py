@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 NEIGHBOURS = 2
 """Passages before and behind one that are shown with it."""
 _SPARE = 5  # times as many passages are looked at as are wanted: some are copies of others
-_FEW = 16  # vectors that a search makes at most: about two seconds
+_FEW = 8  # vectors that a search makes at most: some seconds
 _ENOUGH = 0.9  # of the passages must have vectors, or a search goes by words alone
 _LINE = 160  # characters of a hit's line
 
