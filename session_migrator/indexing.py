@@ -50,10 +50,10 @@ def index_sessions(
 
     def embedded(index: Index, embedder: Embedder) -> None:
         done, missing = 0, index.size() - index.vector_count(embedder.name)
-        while done < missing and (more := embed(index, embedder, AT_ONCE)):
-            done += more
+        while done < missing:
             if progress:
-                progress(done - 1, missing, f"vectors of {embedder.name}")
+                progress(done, missing, f"vectors of {embedder.name}")
+            done += embed(index, embedder, AT_ONCE) or missing  # none: another process made the rest
 
     places = folders(store or Store(), None if everywhere else cwd or Path.cwd())
     new = sum(folder.use(partial(take_in, folder=folder, tell=tell, progress=progress), tell) for folder in places)

@@ -36,7 +36,8 @@ DECISION = {"mode", "tokens", "low", "high", "budget", "window", "ledger", "coun
 ARGUMENTS = {
     "model_context_window": {"model"},
     "list_known_models": {"query", "limit", "cursor"},
-    "migrate_session": {"messages_json", "source_model", "target_model", "target_agent", "budget", "workspace"},
+    "migrate_session": {"messages_json", "source_model", "target_model", "target_agent", "budget", "workspace"}
+    | {"retrieval"},
     "recall": {"id", "lines", "grep"},
     "search_memory": {"query", "agent", "since", "cwd", "everywhere", "limit"},
     "context_around": {"id", "before", "after"},

