@@ -263,6 +263,9 @@ def _verdict(name: str, target: Target, decided: Decision) -> str:
 @click.option("--memory-file", type=_FOLDER, help="The file for it, such as AGENTS.md; it gets one marked block.")
 @click.option("--redact/--no-redact", default=None, help="Without the secrets in its texts; so is every memory.")
 @click.option("--native", is_flag=True, help="If compressed: the whole session in the target's file, not sent.")
+@click.option(
+    "--retrieval/--no-retrieval", help="If compressed: with passages of this project that answer the last message."
+)
 @click.option("--dry-run", is_flag=True, help="Show everything, write nothing.")
 @click.option("--again", is_flag=True, help="Migrate even where just this was done before.")
 @click.option("--run", "start", is_flag=True, help="Start the target with the session.")
@@ -270,8 +273,8 @@ def _verdict(name: str, target: Target, decided: Decision) -> str:
 def migrate(
     session: str, agent: str, source: str | None, model: str | None, into: Path | None, home: Path | None,
     from_home: Path | None, budget: int | None, window: int | None, count_online: bool, compressor: str,
-    history: History, form: Form | None, memory_file: Path | None, redact: bool | None, native: bool, dry_run: bool,
-    again: bool, start: bool, as_json: bool,
+    history: History, form: Form | None, memory_file: Path | None, redact: bool | None, native: bool,
+    retrieval: bool, dry_run: bool, again: bool, start: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Carry a session into another agent."""
     if start and as_json:
@@ -283,7 +286,7 @@ def migrate(
     done = migration.migrate(
         session, agent, model, into, agent=source, home=home, from_home=from_home, budget=budget, window=window,
         compressor=compressor, history=history, form=form, memory_file=memory_file, redact=redact,
-        count_online=count_online, native=native, dry_run=dry_run, again=again,
+        count_online=count_online, native=native, retrieval=retrieval, dry_run=dry_run, again=again,
     )  # fmt: skip
     if as_json:
         print_json(done.to_dict())

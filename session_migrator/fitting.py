@@ -70,7 +70,7 @@ def decide_history(
 
 
 def compressed(
-    lowered: Session, compressor: Compressor, budget: int, counter: Counter, capabilities: Capabilities
+    lowered: Session, compressor: Compressor, counter: Counter, capabilities: Capabilities, budget: int
 ) -> Compressed:
     """Within the budget after lowering once more, or Refused. One retry takes off what lowering had added. The
     session keeps a title, since the words it began with may be gone."""

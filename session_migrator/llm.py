@@ -48,8 +48,8 @@ _THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where a model is asked: the address before ``/chat/completions``, the model's id there, the key, empty where a
-    local server needs none. Showing it does not show the key."""
+    """Where a model is asked: the address before ``/chat/completions`` or ``/embeddings``, the model's id there, the
+    key, empty where a local server needs none. Showing it does not show the key."""
 
     base_url: str
     model: str
@@ -88,13 +88,13 @@ def configured(variables: Mapping[str, str] | None = None) -> Endpoint:
     may name another of the vendor's. A key goes to its own vendor alone. Raises UsageError where none is set, or not
     enough."""
     given = os.environ if variables is None else variables
+    if found := named_by(_OWN, given):
+        return found
 
     def value(name: str) -> str:
         return given.get(name, "").strip()
 
-    key, address, model = (value(f"{_OWN}_{name}") for name in ("API_KEY", "BASE_URL", "MODEL"))
-    if key or address:
-        return _own(key, address, model)
+    model = value(f"{_OWN}_MODEL")
     for name, base, default, usual in _VENDORS:
         if key := value(name):
             return Endpoint(
@@ -107,13 +107,20 @@ def configured(variables: Mapping[str, str] | None = None) -> Endpoint:
     )
 
 
-def _own(key: str, address: str, model: str) -> Endpoint:
+def named_by(prefix: str, variables: Mapping[str, str]) -> Endpoint | None:
+    """The service of one's own choice that the variables ``PREFIX_BASE_URL``, ``..._MODEL`` and ``..._API_KEY`` name (a
+    local address needs no key); None where neither address nor key is set. Raises UsageError where not enough is."""
+    key, address, model = (variables.get(f"{prefix}_{name}", "").strip() for name in ("API_KEY", "BASE_URL", "MODEL"))
+    if not key and not address:
+        return None
     if not address or not model:
-        missing = f"{_OWN}_{'MODEL' if address else 'BASE_URL'}"
-        raise UsageError(f"{missing} is not set", "set it; such as http://localhost:11434/v1 and qwen3:8b for Ollama")
-    found = Endpoint(base_url=_address(address, f"{_OWN}_BASE_URL"), model=model, key=_checked(key, f"{_OWN}_API_KEY"))
+        missing = f"{prefix}_{'MODEL' if address else 'BASE_URL'}"
+        raise UsageError(f"{missing} is not set", "set it; the address is such as http://localhost:11434/v1 (Ollama)")
+    found = Endpoint(
+        base_url=_address(address, f"{prefix}_BASE_URL"), model=model, key=_checked(key, f"{prefix}_API_KEY")
+    )
     if not key and not found.is_local:
-        raise UsageError(f"no key for {found.host} is set", f"set {_OWN}_API_KEY")
+        raise UsageError(f"no key for {found.host} is set", f"set {prefix}_API_KEY")
     return found
 
 
@@ -125,7 +132,7 @@ def _address(address: str, variable: str) -> str:
         good = False
     if not good:
         raise UsageError(f"{variable} holds no address", "set it to one, such as http://localhost:11434/v1")
-    return address.rstrip("/").removesuffix("/chat/completions")
+    return address.rstrip("/").removesuffix("/chat/completions").removesuffix("/embeddings")
 
 
 def _checked(key: str, variable: str) -> str:

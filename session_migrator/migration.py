@@ -7,10 +7,11 @@ import secrets
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from . import agents, compressors, memory_files, migrations, online, remarks, retrieval, sessions, timestamps, tokens
+from . import agents, compressors, memory_files, migrations, online, remarks, sessions, timestamps, tokens
 from .agents import AgentSpec, Capabilities, Reading, Written
 from .comparison import difference
 from .compressors import Compressed, Compressor
@@ -18,11 +19,14 @@ from .decision import LEAST_BUDGET, Decision
 from .errors import MigrationError, NoConversation, Refused, UsageError, WriteError
 from .files import is_folder
 from .fitting import History, compressed, decide_history, existing_folder, question
+from .indexing import folders
+from .injection import with_passages
 from .losses import Loss, merged
 from .lowering import lower
 from .memory import remember
 from .model import FITTED, Session, Value
 from .redaction import redact_session, report
+from .retrieval import originals
 from .sequences import full_history
 from .storage import Document, Store, Workspace
 from .target import inspect
@@ -56,7 +60,7 @@ def migrate(
     budget: int | None = None, window: int | None = None, compressor: str | Compressor = compressors.DEFAULT,
     history: History = "live", form: Form | None = None, memory_file: Path | str | None = None,
     redact: bool | None = None, count_online: bool = False, ask_providers: bool = True, native: bool = False,
-    dry_run: bool = False, again: bool = False, store: Store | None = None,
+    retrieval: bool = False, dry_run: bool = False, again: bool = False, store: Store | None = None,
 ) -> Migration:  # fmt: skip
     """Carry a session into another agent, as it is where it fits, else compressed; or as a memory.
 
@@ -71,15 +75,16 @@ def migrate(
     memories alone. ``count_online``: counted by the model's vendor, to whom the session is sent as it is (redacted,
     if it is to be). ``ask_providers``: read what the model's provider says of its window, where a key is in the
     environment and that was read over a day ago. ``native``: a session that is compressed is whole in the target's own
-    file, behind it a compaction as the agent makes them, so that its model is sent the compressed form. The same
+    file, behind it a compaction as the agent makes them, so that its model is sent the compressed form. ``retrieval``:
+    where it is compressed, passages that answer the user's last message are quoted in it (``injection``). The same
     migration twice is done once: the second answers with the first, unless ``again``. Raises MigrationError's kinds;
     whatever is raised, nothing of the result is left behind.
     """
     form = form_of(to, form, memory_file)
     if budget is not None and budget < LEAST_BUDGET:
         raise UsageError(f"a budget of {budget:,} tokens is too small", f"give at least {LEAST_BUDGET:,}")
-    if form == "memory" and (budget or window or count_online):
-        options = "--budget, --window and --count-online"
+    if form == "memory" and (budget or window or count_online or retrieval):
+        options = "--budget, --window, --count-online and --retrieval"
         raise UsageError("a memory has a fixed size", f"leave out {options}, or add --as session")
     if native:
         _check_native(to, form)
@@ -104,7 +109,7 @@ def migrate(
     )  # fmt: skip
     if form == "memory":
         return _as_memory(reading, order, found, memory_file, by_llm=compressor == "llm")
-    return _as_session(reading, order, found, budget, window, compressor, count_online, native)
+    return _as_session(reading, order, found, budget, window, compressor, count_online, native, retrieval)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +152,7 @@ def _check_native(to: str, form: Form) -> None:
 
 def _as_session(
     reading: Reading, order: _Order, found: list[str], budget: int | None, window: int | None,
-    compressor: str | Compressor, count_online: bool, native: bool,
+    compressor: str | Compressor, count_online: bool, native: bool, retrieval: bool,
 ) -> Migration:  # fmt: skip
     session, spec = reading.session, agents.get(order.to)
     folder = _folder(session, order.into)
@@ -172,7 +177,8 @@ def _as_session(
     asked = question(capabilities, counter) if native else 0
     if decided.mode == "compress":
         room = online.room(decided, lowered, counter) - asked
-        result = compressed(lowered, compressors.get(compressor, order.store), room, counter, capabilities)
+        fit = partial(compressed, lowered, compressors.get(compressor, order.store), counter, capabilities)
+        result = with_passages(lowered, fit, room, counter, folders(order.store, folder)) if retrieval else fit(room)
     content = result.session
     if native:
         content = replace(content, earlier=lowered.messages)
@@ -186,13 +192,14 @@ def _as_session(
         "to": order.to, "home": str(home), "folder": str(folder), "model": target.model, "window": window,
         "budget": budget, "compressor": compressors.name_of(compressor), "history": order.history, "form": "session",
         "redact": order.redact, "room": decided.budget if decided.mode == "compress" else None, "native": native,
+        "retrieval": retrieval,
     }  # fmt: skip
 
     def carry(workspace: Workspace, _: str) -> _Result:
         """Store the originals of what was left out, write, read back and compare."""
         kept: Document = {}
         if result.elided:
-            kept["originals"] = retrieval.keep(workspace, result)
+            kept["originals"] = originals.keep(workspace, result)
             kept["marks"] = [elision.id for elision in result.elisions]
         assert spec.write is not None, "an agent of AGENTS"
         fitted = {"model": target.model, "tokens": target.overhead + target.instructions + planned.tokens_after}

@@ -1,45 +1,44 @@
-"""What was said in any session of a folder, or of the machine, found again by its words.
+"""What was said in any session of a folder, or of the machine, found again by its words, and by what they mean.
 
-Each workspace has an index (``retrieval.index``) of the sessions of its folder and of the originals that compressions
-left out. A search first takes in what is new there, then ranks (``retrieval.ranking``); what was indexed stays found
-though its session vanishes.
+A search first takes in what is new (``indexing``), then ranks (``retrieval.ranking``). Vectors are made by
+``indexing.index_sessions``, since that takes its time; a search makes a few that are missing, and goes by words alone
+where there are too many.
 """
 
 from __future__ import annotations
 
-import os
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from heapq import nlargest
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING
 
-from . import agents, migrations, sessions, timestamps
-from .errors import MigrationError, NotFound, UsageError
+from . import agents, timestamps
+from .errors import MigrationError, NotFound, Unavailable, UsageError
 from .exporter.transcript import one_line
-from .model import Session, SessionInfo, Value, goal, headline
+from .indexing import Folder, folders, take_in
+from .model import Value
 from .redaction import redact
-from .retrieval import Original, originals
-from .retrieval.index import NAME, Found, Index, Source, repaired
-from .retrieval.passages import passages
-from .retrieval.ranking import Place, ranked
+from .retrieval import Original, embedders, originals
+from .retrieval.embedders import Embedder
+from .retrieval.index import NAME, Found, Index, repaired
+from .retrieval.ranking import Place, Score, fused, ranked
+from .retrieval.vectors import NEAREST, embed, nearest, of_query
 from .retrieval.words import question
-from .sequences import full_history
-from .storage import Store, Workspace
-from .tokens import counter
+from .storage import Store
 
-T = TypeVar("T")
-Tell = Callable[[str], None]
-Progress = Callable[[int, int, str], None]
+if TYPE_CHECKING:
+    from .retrieval.embedders import Rows
 
 NEIGHBOURS = 2
 """Passages before and behind one that are shown with it."""
-_COUNTED_AS = "gpt-5"  # whose tokens a passage is told in
 _SPARE = 5  # times as many passages are looked at as are wanted: some are copies of others
+_FEW = 8  # vectors that a search makes at most: some seconds
+_ENOUGH = 0.9  # of the passages must have vectors, or a search goes by words alone
 _LINE = 160  # characters of a hit's line
 
 
@@ -69,76 +68,45 @@ class Answer(Value):
     warnings: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _News:
-    """A source that is not in the index as it is now, and how to read it."""
-
-    name: str
-    stamp: str
-    read: Callable[[], Session]
-
-
 def search(
     query: str, cwd: Path | str | None = None, *, everywhere: bool = False, agent: str | None = None,
-    since: str | None = None, limit: int = 10, seconds: float | None = None, store: Store | None = None,
+    since: str | None = None, limit: int = 10, seconds: float | None = None, network: bool = True,
+    store: Store | None = None,
 ) -> Answer:  # fmt: skip
-    """The passages of a folder (default: the current one), or of all, that hold words of the query.
+    """The passages of a folder (default: the current one), or of all, that hold words of the query, or whose vectors
+    are near to it.
 
     ``agent``: of its sessions alone; ``since``: not older than this day or moment; ``seconds``: how long at most new
-    sessions are taken in before. Raises UsageError (nothing to look for, no time), NotFound (agent), and where one
-    folder is searched, Refused (an index of a later version) and ReadError."""
+    sessions are taken in before; ``network``: whether a service may be asked for vectors, where the environment names
+    one (``retrieval.embedders.chosen``). Raises UsageError (nothing to look for, no time, no model of that service),
+    NotFound (agent), and where one folder is searched, Refused (an index of a later version) and ReadError."""
     asked = question(query)
     if not asked:
         raise UsageError("the query has no words", "give some, or an identifier")
     where, values = _conditions(agent, since)
     end = time.monotonic() + seconds if seconds is not None else None
+    near = _Near(query, embedders.chosen(network=network))
     warnings: list[str] = []
 
-    def searched(index: Index, place: _Place) -> list[tuple[float, Found]]:
-        news = list(_news(index, place))
-        for number, each in enumerate(news):
-            if end is not None and time.monotonic() > end:
-                left = len(news) - number
-                warnings.append(
-                    f"{left:,} sessions of {place.workspace.folder} are not indexed: session-migrator index"
-                )
-                break
-            _take_in(index, each, warnings.append)
-        return list(_best(index, ranked(index.matches(asked, where, values)), limit * _SPARE))
+    def searched(index: Index, place: Folder) -> _Matches:
+        take_in(index, place, warnings.append, until=end)
+        words = list(index.matches(asked, where, values))
+        return near.added(_Matches(words=words, passages=index.size()), index, where, values)
 
-    scored: list[tuple[float, Found]] = []
-    for place in _places(store or Store(), None if everywhere else cwd or Path.cwd()):
+    places: list[Folder] = []
+    matches: list[_Matches] = []
+    for place in folders(store or Store(), None if everywhere else cwd or Path.cwd()):
         try:
-            scored += place.use(partial(searched, place=place), warnings.append)
+            matches.append(place.use(partial(searched, place=place), warnings.append))
+            places.append(place)
         except MigrationError as error:
             if not everywhere:
                 raise
             warnings.append(f"not searched: {error}")
-    scored.sort(key=lambda each: -each[0])
-    hits = [_hit(found, score) for score, found in islice(_distinct(scored), limit)]
-    return Answer(hits=tuple(hits), by="words", warnings=tuple(dict.fromkeys(warnings)))
-
-
-def index_sessions(
-    cwd: Path | str | None = None, *, everywhere: bool = False, store: Store | None = None,
-    progress: Progress | None = None, tell: Tell = lambda _: None,
-) -> int:  # fmt: skip
-    """Take in all that is new in a folder (default: the current one), or in all; how many passages that are.
-
-    ``progress`` is told how many sources of a folder are done, of how many, and which one is next. What cannot be read
-    is told and passed over. It may be broken off at any time. Raises as ``search``."""
-
-    def indexed(index: Index, place: _Place) -> int:
-        news = list(_news(index, place))
-        new = 0
-        for number, each in enumerate(news):
-            if progress:
-                progress(number, len(news), each.name)
-            new += _take_in(index, each, tell)
-        return new
-
-    places = _places(store or Store(), None if everywhere else cwd or Path.cwd())
-    return sum(place.use(partial(indexed, place=place), tell) for place in places)
+    scores, by, notes = near.fused(matches)
+    found = _distinct(_best(places, ranked(scores), limit * _SPARE))
+    hits = tuple(_hit(each, score) for score, each in islice(found, limit))
+    return Answer(hits=hits, by=by, warnings=tuple(dict.fromkeys([*warnings, *notes])))
 
 
 def context_around(
@@ -184,80 +152,6 @@ def recalled(name: str, around: int = 0, store: Store | None = None) -> Original
             raise missing from None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
-    """A workspace with the sessions of its folder."""
-
-    workspace: Workspace
-    infos: Sequence[SessionInfo]
-
-    @property
-    def index(self) -> Path:
-        return self.workspace.path / NAME
-
-    def use(self, work: Callable[[Index], T], tell: Tell) -> T:
-        """What comes of work with the index. Raises as ``index.repaired``."""
-        with self.workspace.locked():  # the store knows it from now on
-            pass
-        return repaired(self.index, work, tell)
-
-
-def _places(store: Store, cwd: Path | str | None) -> list[_Place]:
-    """The workspace of a folder, or all that hold something or have sessions; without the copies that migrations wrote
-    and nobody continued."""
-    infos = list(sessions.list_sessions(None, cwd))
-    copies = migrations.untouched(store, [info.path or "" for info in infos])
-    by_folder: defaultdict[str, list[SessionInfo]] = defaultdict(list)
-    for info in infos:
-        if info.path and info.path not in copies:
-            by_folder[os.path.realpath(cwd or info.cwd or os.sep)].append(info)
-    folders = [os.path.realpath(cwd)] if cwd else [*by_folder, *(workspace.folder for workspace in store.workspaces())]
-    places = [_Place(workspace=store.workspace(folder), infos=by_folder[folder]) for folder in dict.fromkeys(folders)]
-    return [place for place in places if place.infos or place.index.exists() or place.workspace.packed(originals.KIND)]
-
-
-def _news(index: Index, place: _Place) -> list[_News]:
-    """The sources of a workspace that are not in its index as they are now. Originals that are gone are taken out."""
-    workspace, known = place.workspace, index.stamps()
-    news = [
-        _News(name=str(info.path), stamp=_stamp(info), read=partial(_history, info.agent, str(info.path)))
-        for info in place.infos
-    ]
-    packed = {str(workspace.packed_path(originals.KIND, key)): key for key in workspace.packed(originals.KIND)}
-    news += [
-        _News(name=name, stamp=key, read=partial(originals.session, workspace, key)) for name, key in packed.items()
-    ]
-    for name in known.keys() - packed.keys():
-        if Path(name).is_relative_to(workspace.path):
-            index.drop(name)
-    return [each for each in news if known.get(each.name) != each.stamp]
-
-
-def _stamp(info: SessionInfo) -> str:
-    """What changes when a session does: of a file its size and time, of a row in a database the time it tells."""
-    try:
-        found = Path(str(info.path)).stat()
-    except OSError:
-        return info.updated_at or ""
-    return f"{found.st_size} {found.st_mtime_ns}"
-
-
-def _history(agent: str, path: str) -> Session:
-    return full_history(agents.get(agent).read(Path(path)).session)
-
-
-def _take_in(index: Index, news: _News, tell: Tell) -> int:
-    """Put a source into the index; how many of its passages are new. One that cannot be read is told."""
-    try:
-        session = news.read()
-    except MigrationError as error:
-        tell(f"not indexed: {error}")
-        return 0
-    title = headline(session.title or goal(session.messages))
-    source = Source(name=news.name, stamp=news.stamp, agent=session.agent, session=session.id, title=title)
-    return index.take_in(source, passages(session.messages, counter(_COUNTED_AS)))
-
-
 def _conditions(agent: str | None, since: str | None) -> tuple[str, list[str]]:
     """What passages have to be, as SQL with its values. Raises NotFound (agent), UsageError."""
     where, values = ["1"], list[str]()
@@ -273,11 +167,78 @@ def _conditions(agent: str | None, since: str | None) -> tuple[str, list[str]]:
     return " AND ".join(where), values
 
 
-def _best(index: Index, scores: Mapping[Place, float], limit: int) -> Iterator[tuple[float, Found]]:
-    """The passages with the best scores. Of the places a score was inherited by, some do not exist."""
-    for source, place in nlargest(limit, scores, key=lambda place: scores[place]):
-        for found in index.at(source, place, place):
-            yield scores[source, place], found
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Matches:
+    """What an index answers: scores by words and by vectors, how many passages it has, how many with a vector."""
+
+    words: Sequence[Score]
+    vectors: Sequence[Score] = ()
+    passages: int
+    embedded: int = 0
+
+
+class _Near:
+    """The passages whose vectors are near to a query, as long as there is an embedder that answers."""
+
+    def __init__(self, query: str, embedder: Embedder | None) -> None:
+        self._query, self._embedder = query, embedder
+        self._problem: str | None = None
+        self._left = _FEW
+
+    def added(self, matches: _Matches, index: Index, where: str, values: Sequence[str]) -> _Matches:
+        """The matches with those by vectors. Where most passages have one, a few more get theirs."""
+        embedder = self._embedder
+        count = index.vector_count(embedder.name) if embedder and not self._problem else 0
+        if embedder is None or not count:
+            return matches
+        try:
+            if _ENOUGH * matches.passages <= count < matches.passages:
+                made = embed(index, embedder, self._left)
+                self._left -= made
+                count += made
+            vectors = nearest(index, embedder.name, self._row(embedder), where, values)
+        except Unavailable as error:
+            self._problem = f"by words alone: {error}"
+            return matches
+        return replace(matches, vectors=vectors, embedded=count)
+
+    @cache  # noqa: B019 (it lives as long as a search)
+    def _row(self, embedder: Embedder) -> Rows:
+        return of_query(embedder, self._query)
+
+    def fused(self, matches: Sequence[_Matches]) -> tuple[list[Score], str, list[str]]:
+        """The scores of several indexes, a source's key with the number of its index before it; what they are by; and
+        what is to be told of it. With too few vectors, what has one would come before what answers."""
+        words = [score for number, each in enumerate(matches) for score in _numbered(number, each.words)]
+        if self._embedder is None or self._problem:
+            return words, "words", [self._problem] if self._problem else []
+        count, passages = sum(each.embedded for each in matches), sum(each.passages for each in matches)
+        notes = [f"vectors for {count:,} of {passages:,} passages: session-migrator index"] if count < passages else []
+        if count < _ENOUGH * passages or not count:
+            return words, "words", notes
+        vectors = (score for number, each in enumerate(matches) for score in _numbered(number, each.vectors))
+        best = nlargest(NEAREST, vectors, key=itemgetter(2))
+        return fused(words, best), f"words and vectors of {self._embedder.name}", notes
+
+
+def _numbered(number: int, scores: Iterable[Score]) -> Iterator[Score]:
+    return (((number, source), place, score) for source, place, score in scores)
+
+
+def _best(folders: Sequence[Folder], scores: Mapping[Place, float], limit: int) -> Iterator[tuple[float, Found]]:
+    """The passages with the best scores, their sources' keys with the number of a folder before them. Of the places
+    that a score was inherited by, some do not exist."""
+    best = nlargest(limit, scores, key=lambda place: scores[place])
+    found: dict[Place, Found] = {}
+
+    def look_up(index: Index, places: Sequence[Place]) -> None:
+        for key, at in places:
+            found.update(((key, at), each) for each in index.at(key[1], at, at))
+
+    for number, folder in enumerate(folders):
+        if here := [place for place in best if place[0][0] == number]:
+            folder.use(partial(look_up, places=here), lambda _: None)
+    return ((scores[place], found[place]) for place in best if place in found)
 
 
 def _distinct(scored: Iterable[tuple[float, Found]]) -> Iterator[tuple[float, Found]]:

@@ -102,8 +102,14 @@ def migrate_session(
     target_agent: Annotated[Agent | None, Field(description="The agent it is to go on in, if one.")] = None,
     budget: Annotated[int | None, Field(description="Tokens the messages may take, at least 2,000.")] = None,
     workspace: Annotated[str | None, Field(description="The project folder; default: the current one.")] = None,
+    retrieval: Annotated[
+        bool,
+        Field(description="If compressed: quote passages, of the project's sessions too, that answer the last."),
+    ] = False,
 ) -> Annotated[CallToolResult, tools.Migrated]:
-    return _answer(tools.migrate_session, messages_json, source_model, target_model, target_agent, budget, workspace)
+    return _answer(
+        tools.migrate_session, messages_json, source_model, target_model, target_agent, budget, workspace, retrieval
+    )
 
 
 @server.tool(

@@ -79,7 +79,7 @@ def recall_command(name: str, lines: str | None, grep: str | None, around: int |
 def search_command(
     query: str, agent: str | None, since: str | None, cwd: Path | None, everywhere: bool, limit: int, as_json: bool
 ) -> None:
-    """What was said in any session, found by its words; recall ID gives a passage whole."""
+    """What was said in any session, found by its words and their sense; recall ID gives a passage whole."""
     from .search import search
 
     answer = search(query, cwd, everywhere=everywhere, agent=agent, since=since, limit=limit)
@@ -88,6 +88,7 @@ def search_command(
     if as_json:
         print_json(answer.to_dict())
         return
+    click.echo(f"by {printable(answer.by)}", err=True)
     for hit in answer.hits:
         where = f"{hit.agent} {printable(hit.session_id)[:8]}, turn {hit.turn}, {(hit.time or '')[:16]}"
         click.echo(f"{hit.id}  {where}, {hit.tokens:,} tokens\n  {hit.role}: {printable(hit.line)}")
@@ -98,9 +99,10 @@ def search_command(
 @click.command("index")
 @click.option("--cwd", type=_FOLDER, help="The sessions of this folder; default: the current one.")
 @click.option("--all", "everywhere", is_flag=True, help="All sessions of all agents on this machine.")
-def index_command(cwd: Path | None, everywhere: bool) -> None:
+@click.option("--vectors/--no-vectors", default=True, help="What takes time: also make vectors, if anything here can.")
+def index_command(cwd: Path | None, everywhere: bool, vectors: bool) -> None:
     """Take sessions into the index that search uses. It can be broken off, and goes on where it was."""
-    from .search import index_sessions
+    from .indexing import index_sessions
 
     def progress(done: int, of: int, name: str) -> None:
         if sys.stderr.isatty():
@@ -109,7 +111,7 @@ def index_command(cwd: Path | None, everywhere: bool) -> None:
     def tell(problem: str) -> None:
         click.echo(f"note: {printable(problem)}", err=True)
 
-    added = index_sessions(cwd, everywhere=everywhere, progress=progress, tell=tell)
+    added = index_sessions(cwd, everywhere=everywhere, vectors=vectors, progress=progress, tell=tell)
     if sys.stderr.isatty():
         click.echo("\r\x1b[K", nl=False, err=True)
     click.echo(f"{added:,} new passages")

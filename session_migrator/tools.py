@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -210,19 +210,23 @@ def _known_model(model: str) -> KnownModel:
 
 def migrate_session(
     messages_json: str, source_model: str, target_model: str, target_agent: str | None = None,
-    budget: int | None = None, workspace: str | None = None,
+    budget: int | None = None, workspace: str | None = None, retrieval: bool = False,
 ) -> Migrated:  # fmt: skip
     """A conversation, given as the JSON text of an array of chat messages, sized to a model, in an agent where one
     is named: as it was given where it fits and its calls and results are in pairs, else as OpenAI chat messages.
 
     ``budget`` in tokens. ``workspace`` is the project folder (default: the current one); its part of the store
-    gets the messages where they have over 8,000 characters, and those that were left out. Raises MigrationError's
-    kinds.
+    gets the messages where they have over 8,000 characters, and those that were left out. ``retrieval``: where they are
+    compressed, passages of them and of that project's sessions that answer the last message are quoted. Raises
+    MigrationError's kinds.
     """
-    from . import compressors, decision, exporter, jsondata, retrieval
+    from . import compressors, decision, exporter, jsondata
     from .agents import Capabilities
     from .fitting import compressed
+    from .indexing import folders
+    from .injection import with_passages
     from .lowering import lower
+    from .retrieval import originals
     from .storage import Store
     from .target import inspect
 
@@ -239,10 +243,12 @@ def migrate_session(
     counter = counter.called(decided.counter.name)
     kept, after, place = given, decided.tokens, Store().workspace(folder)
     if decided.mode == "compress":
-        result = compressed(lowered, compressors.get(compressors.DEFAULT), decided.budget, counter, capabilities)
+        fit = partial(compressed, lowered, compressors.get(compressors.DEFAULT), counter, capabilities)
+        room = decided.budget
+        result = with_passages(lowered, fit, room, counter, folders(Store(), folder)) if retrieval else fit(room)
         kept, after = exporter.to_messages(result.session), counter.session(result.session).high
         if result.elided:
-            retrieval.keep(place, result)
+            originals.keep(place, result)
     elif any(loss.kind == "tool_pair" for loss in losses):
         kept = exporter.to_messages(lowered)
     text = jsondata.dumps(kept)
@@ -270,8 +276,9 @@ def search_memory(
     from .search import search
 
     found = search(
-        query, _folder(cwd), everywhere=everywhere, agent=agent, since=since, limit=_checked(limit), seconds=_INDEXING
-    )
+        query, _folder(cwd), everywhere=everywhere, agent=agent, since=since, limit=_checked(limit), seconds=_INDEXING,
+        network=False,
+    )  # fmt: skip
     return SearchResult(
         passages=[Passage(**hit.to_dict()) for hit in found.hits], by=found.by, warnings=list(found.warnings)
     )

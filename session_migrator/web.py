@@ -33,10 +33,12 @@ class _TooLong(Exception):
     """More than anybody asked here has to say."""
 
 
-def ask(who: str, url: str, headers: Mapping[str, str], body: Any = None, *, patience: float) -> Any:
+def ask(
+    who: str, url: str, headers: Mapping[str, str], body: Any = None, *, patience: float, direct: bool = False
+) -> Any:
     """What a service answers, JSON data: to a POST of the body, JSON data too, or to a GET where there is none. TLS is
-    verified, proxies are those of the environment. Asked once more where it is busy, out of order or late by
-    ``patience`` seconds, if it says no later than in five seconds.
+    verified, proxies are those of the environment (``direct``: none). Asked once more where it is busy, out of order or
+    late by ``patience`` seconds, if it says no later than in five seconds.
 
     Raises Unavailable, whose message begins with ``who`` and holds nothing else of the URL, the headers, the body or
     the answer.
@@ -46,28 +48,28 @@ def ask(who: str, url: str, headers: Mapping[str, str], body: Any = None, *, pat
         given = {"User-Agent": f"session-migrator/{__version__}", "Accept": "application/json", **headers}
         if data is not None:
             given["Content-Type"] = "application/json"
-        return loads(_answer(Request(url, data, given), patience))
+        return loads(_answer(Request(url, data, given), patience, direct))
     except (FormatError, _TooLong, OSError, HTTPException, ValueError) as error:
         happened = _what_happened(error, patience)
     raise Unavailable(f"{who} {happened}")  # not from the error: its message may quote the key
 
 
-def _answer(request: Request, patience: float) -> bytes:
+def _answer(request: Request, patience: float, direct: bool) -> bytes:
     """The answer, at the second attempt if the first one fails in a way that may pass."""
     try:
-        return _sent(request, patience)
+        return _sent(request, patience, direct)
     except OSError as error:
         pause = _pause(error)
         if pause is None:
             raise
         time.sleep(pause)
-        return _sent(request, patience)
+        return _sent(request, patience, direct)
 
 
-def _sent(request: Request, patience: float) -> bytes:
+def _sent(request: Request, patience: float, direct: bool) -> bytes:
     until, content = time.monotonic() + patience, bytearray()
     try:
-        with _opener().open(request, timeout=patience) as response:
+        with _opener(direct).open(request, timeout=patience) as response:
             while chunk := response.read1(65_536):
                 content += chunk
                 if len(content) > _LONGEST_ANSWER:
@@ -80,12 +82,11 @@ def _sent(request: Request, patience: float) -> bytes:
     return bytes(content)
 
 
-def _opener() -> OpenerDirector:
+def _opener(direct: bool) -> OpenerDirector:
     """Speaks HTTP and HTTPS and nothing else, and follows no redirect: where one leads, the key has no business."""
     opener = OpenerDirector()
-    for handler in (ProxyHandler, HTTPHandler, HTTPSHandler, UnknownHandler):
-        opener.add_handler(handler())
-    for handler in (HTTPErrorProcessor, HTTPDefaultErrorHandler):
+    opener.add_handler(ProxyHandler({} if direct else None))
+    for handler in (HTTPHandler, HTTPSHandler, UnknownHandler, HTTPErrorProcessor, HTTPDefaultErrorHandler):
         opener.add_handler(handler())
     return opener
 

@@ -14,7 +14,7 @@ from stub_provider import Stub, serving
 from session_migrator import providers, web
 from session_migrator.agents import AGENTS
 
-# How the variables begin that clients and their vendors' SDKs read, and those that name an LLM.
+# How the variables begin that clients and their vendors' SDKs read, and those that name an LLM or what makes vectors.
 CLIENT_PREFIXES = (
     *(agent.upper().partition("-")[0] for agent in AGENTS),
     "ANTHROPIC",
@@ -22,6 +22,7 @@ CLIENT_PREFIXES = (
     "OPENAI",
     "XDG_",
     "SESSION_MIGRATOR_LLM",
+    "SESSION_MIGRATOR_EMBEDDINGS",
 )
 
 # What would let a provider be asked, or send what goes to the loopback address elsewhere.

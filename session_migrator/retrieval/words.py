@@ -41,12 +41,12 @@ def terms(text: str) -> tuple[str, str]:
     return _RUN.sub(lambda run: f" {' '.join(_pairs(run[0]))} ", text), " ".join(parts)
 
 
-def question(text: str) -> str:
+def question(text: str, *, common: bool = True) -> str:
     """What is looked for: any of the words, as an FTS5 expression; empty where there are none. Words that stand in
-    every English text are left out, unless there are no others."""
+    every English text are left out, unless there are no others (``common``: then these)."""
     words = list(dict.fromkeys(_words(unicodedata.normalize("NFKC", text))))
     telling = [word for word in words if word.casefold() not in _STOP]
-    found = dict.fromkeys(term for word in (telling or words)[:_MOST] for term in _terms(word))
+    found = dict.fromkeys(term for word in (telling or words * common)[:_MOST] for term in _terms(word))
     return " OR ".join(found)
 
 
