@@ -142,6 +142,17 @@ def test_one_bad_line_a_new_event_and_a_newer_version_hide_nothing(tmp_path: Pat
     assert sorted(loss.kind for loss in reading.losses) == ["bad_line", "unknown_record", "unknown_record"]
 
 
+def test_events_that_lie_on_several_lines_each_are_found_in_a_row(tmp_path: Path) -> None:
+    """With strings that break the line as they are, as 1.0.24 wrote them; a line that is none stays one bad line."""
+    torn = [json.dumps(an_event("user.message", number, content=f"{number}\nmore")) for number in (1, 2, 3)]
+    first, second, third = (line.replace("\\n", "\n") for line in torn)
+    path = a_log(tmp_path / "events.jsonl")
+    path.write_text("\n".join([path.read_text().rstrip("\n"), first, second, '{"type": "torn', third, ""]))
+    reading = SPEC.read(path)
+    assert texts(reading.session.messages) == ["1\nmore", "2\nmore", "3\nmore"]
+    assert [loss.kind for loss in reading.losses] == ["bad_line"]
+
+
 def test_a_log_of_2025_lies_alone(tmp_path: Path) -> None:
     a_log(tmp_path / "session-state" / "s.jsonl", an_event("user.message", 1, content="the first words"))
     (info,) = list_sessions("copilot", home=tmp_path)

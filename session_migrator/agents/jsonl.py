@@ -104,15 +104,22 @@ def lines(path: Path, limit: int | None = None) -> Iterator[Line]:
 
 
 @contextlib.contextmanager
-def records_of(path: Path) -> Generator[Callable[[int, int], Record]]:
-    """A function that reads again the record at an offset, of a length. Raises ReadError."""
+def bytes_of(path: Path) -> Generator[Callable[[int, int], bytes]]:
+    """A function that reads again what lies at an offset, of a length. Raises ReadError."""
     with _opened(path) as (file, _):
 
-        def load(offset: int, length: int) -> Record:
+        def load(offset: int, length: int) -> bytes:
             file.seek(offset)
-            return parse(file.read(length).removeprefix(b"\xef\xbb\xbf")) or {}
+            return file.read(length).removeprefix(b"\xef\xbb\xbf")
 
         yield load
+
+
+@contextlib.contextmanager
+def records_of(path: Path) -> Generator[Callable[[int, int], Record]]:
+    """A function that reads again the record at an offset, of a length. Raises ReadError."""
+    with bytes_of(path) as load:
+        yield lambda offset, length: parse(load(offset, length)) or {}
 
 
 def head(path: Path, size: int) -> bytes:

@@ -6,13 +6,16 @@ before its start; a rewind takes events back; the events of a sub-agent stand be
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...losses import Loss
-from ..jsonl import Line, Record, lines, records_of, rows, table, text
+from ..jsonl import Line, Record, bytes_of, lines, parse, rows, table, text
 
 VERSION = 1
 """The version of the events that is known (0.0.369 to 1.0.102)."""
@@ -29,8 +32,9 @@ _QUIET = (
     "user_input.", "elicitation.", "sampling.", "external_tool.", "command.", "commands.", "capabilities.", "abort",
     "exit_plan_mode.", "auto_mode", "session_limits", "pending_messages.", "custom_notification", "canvas.",
 )  # fmt: skip
-_MOST = 1_000
-"""Lines that one event may lie on."""
+_MOST = 64 * 1024 * 1024
+"""Bytes of lines in a row that are looked at for events."""
+_BEGIN = re.compile(rb'^\{\s*"type"\s*:', re.MULTILINE)
 
 
 class Place(NamedTuple):
@@ -120,22 +124,34 @@ def events(path: Path) -> Iterator[Line]:
     """The lines of a log. An event with line breaks in its strings (1.0.24) is one line, of all of it.
 
     Raises ReadError, NoConversation."""
-    with records_of(path) as load:
+    with bytes_of(path) as load:
         torn: list[Line] = []
-        for line in lines(path):
-            if torn and not is_event(line.record):
+        for line in chain(lines(path), [None]):
+            if line and not is_event(line.record) and (torn or line.record is None):
                 torn.append(line)
-                start, end = torn[0].offset, line.offset + line.length
-                whole = load(start, end - start) if len(torn) <= _MOST else None
-                if whole:
-                    yield Line(torn[0].number, whole, start, end - start)
-                    torn = []
                 continue
-            yield from torn
-            torn = [] if line.record else [line]
-            if line.record:
+            yield from _joined(torn, load)
+            torn = []
+            if line:
                 yield line
-        yield from torn
+
+
+def _joined(torn: Sequence[Line], load: Callable[[int, int], bytes]) -> Iterator[Line]:
+    """Lines in a row that are no events, as the events that they are together; each of the others as it is."""
+    if not torn:
+        return
+    start = torn[0].offset
+    size = torn[-1].offset + torn[-1].length - start
+    data = load(start, size) if size <= _MOST else b""
+    begins = [0, *(found.start() for found in _BEGIN.finditer(data, 1)), size]
+    offsets = [line.offset - start for line in torn]
+    for begin, end in pairwise(begins):
+        record = parse(data[begin:end])
+        within = torn[bisect_left(offsets, begin) : bisect_left(offsets, end)]
+        if is_event(record):
+            yield Line(within[0].number, record, start + begin, end - begin)
+        else:
+            yield from within
 
 
 def is_event(record: Record | None) -> bool:
