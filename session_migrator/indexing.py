@@ -104,9 +104,8 @@ def take_in(
     new = 0
     for number, each in enumerate(news):
         if until is not None and time.monotonic() > until:
-            tell(
-                f"{len(news) - number:,} sessions of {folder.workspace.folder} are not indexed: session-migrator index"
-            )
+            left, where = len(news) - number, folder.workspace.folder
+            tell(f"{left:,} sessions of {where} are not indexed: session-migrator index")
             break
         if progress:
             progress(number, len(news), each.name)
