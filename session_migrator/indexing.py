@@ -31,8 +31,8 @@ T = TypeVar("T")
 Tell = Callable[[str], None]
 Progress = Callable[[int, int, str], None]
 
-AT_ONCE = 32
-"""Passages whose vectors are made together."""
+AT_ONCE = 16
+"""Passages whose vectors are made together: what is lost where it is broken off."""
 _COUNTED_AS = "gpt-5"  # whose tokens a passage is told in
 
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 Kind = Literal["query", "passage"]
 
 _OWN = "SESSION_MIGRATOR_EMBEDDINGS"
-_AT_ONCE = 32  # texts of a request
 _PATIENCE = 60.0  # seconds without an answer
 
 
@@ -69,7 +68,7 @@ class Local:
 
 
 class Service:
-    """Any service with ``/embeddings``, as OpenAI's API has it."""
+    """Any service with ``/embeddings``, as OpenAI's API has it; all texts go in one request."""
 
     def __init__(self, endpoint: llm.Endpoint) -> None:
         self._endpoint = endpoint
@@ -81,7 +80,7 @@ class Service:
     def embed(self, texts: Sequence[str], kind: Kind) -> Rows:  # noqa: ARG002 (such services know no kinds)
         import numpy
 
-        rows = [row for at in range(0, len(texts), _AT_ONCE) for row in self._asked(texts[at : at + _AT_ONCE])]
+        rows = self._asked(texts)
         try:
             found = numpy.array(rows, dtype=numpy.float32)
             lengths = numpy.linalg.norm(found, axis=1, keepdims=True)
