@@ -31,8 +31,8 @@ T = TypeVar("T")
 Tell = Callable[[str], None]
 Progress = Callable[[int, int, str], None]
 
-AT_ONCE = 32
-"""Passages whose vectors are made together."""
+AT_ONCE = 16
+"""Passages whose vectors are made together: what is lost where it is broken off."""
 _COUNTED_AS = "gpt-5"  # whose tokens a passage is told in
 
 
@@ -104,9 +104,8 @@ def take_in(
     new = 0
     for number, each in enumerate(news):
         if until is not None and time.monotonic() > until:
-            tell(
-                f"{len(news) - number:,} sessions of {folder.workspace.folder} are not indexed: session-migrator index"
-            )
+            left, where = len(news) - number, folder.workspace.folder
+            tell(f"{left:,} sessions of {where} are not indexed: session-migrator index")
             break
         if progress:
             progress(number, len(news), each.name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from heapq import nlargest
@@ -21,9 +21,8 @@ from .exporter.transcript import moment, one_line
 from .indexing import Folder, take_in
 from .ledger import is_prompt, ledger
 from .model import Message, Session, Text
-from .redaction import redact
 from .retrieval.index import Found, Index, Source, in_memory
-from .retrieval.passages import passages
+from .retrieval.passages import BEFORE, passages, redacted
 from .retrieval.ranking import ranked
 from .retrieval.words import question
 from .sequences import collect
@@ -41,7 +40,7 @@ _HEAD = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Hit:
-    """A passage that answers, and those beside it, in order. ``recallable``: whether its id leads to it."""
+    """A passage that answers, and those beside it and itself, in order. ``recallable``: whether its id leads to it."""
 
     score: float
     found: Found
@@ -60,14 +59,22 @@ def with_passages(
     room = int(budget * SHARE)
     notes: list[str] = []
     hits = _hits(session, _asked(session.messages), folders, counter, notes.append)
-    with suppress(Refused):
-        result = compress(budget - room)
-        block = _block(_unseen(hits, result.session.messages), room, counter)
-        noted = _noted(result, block) if block else None
-        if noted and counter.session(noted.session).high <= budget:
-            return replace(noted, notes=(*result.notes, *notes))
-    result = compress(budget)
+    made = _quoting(hits, compress, budget, room, counter) if hits else None
+    result = made or compress(budget)
     return replace(result, notes=(*result.notes, *notes))
+
+
+def _quoting(
+    hits: Sequence[_Hit], compress: Callable[[int], Compressed], budget: int, room: int, counter: Counter
+) -> Compressed | None:
+    """Compressed to the budget less the room, in which as many of the hits are quoted as fit; None where none does."""
+    try:
+        result = compress(budget - room)
+    except Refused:
+        return None
+    block = _block(_unseen(hits, result.session.messages), room, counter)
+    noted = _noted(result, block) if block else None
+    return noted if noted and counter.session(noted.session).high <= budget else None
 
 
 def _asked(messages: Sequence[Message]) -> str:
@@ -108,10 +115,18 @@ def _best(index: Index, asked: str, *, recallable: bool) -> Iterator[_Hit]:
     matches = list(index.matches(asked))
     scores = ranked(matches)
     for source, place, _ in nlargest(_TRIED, matches, key=lambda match: scores[match[:2]]):
-        near = tuple(index.at(source, place - 1, place + 1))
-        for found in near:
-            if found.place == place:
-                yield _Hit(score=scores[source, place], found=found, near=near, recallable=recallable)
+        near = tuple(found for at in (place - 1, place, place + 1) if (found := _redacted(index, source, at)))
+        found = next(found for found in near if found.place == place)
+        yield _Hit(score=scores[source, place], found=found, near=near, recallable=recallable)
+
+
+def _redacted(index: Index, source: int, place: int) -> Found | None:
+    """The passage at a place without secrets; None where there is none."""
+    found = index.at(source, place - BEFORE, place)
+    if not found or found[-1].place != place:
+        return None
+    text = redacted([each.passage.text for each in found])
+    return replace(found[-1], passage=replace(found[-1].passage, text=text))
 
 
 def _unseen(hits: Iterable[_Hit], messages: Iterable[Message]) -> Iterator[_Hit]:
@@ -143,9 +158,11 @@ def _block(hits: Iterable[_Hit], room: int, counter: Counter) -> str:
     for hit in hits:
         for tried in dict.fromkeys((hit, replace(hit, near=(hit.found,)))):
             block = _quoted([*chosen, tried])
-            if len(chosen) < MOST and counter.text(block).high <= room:
+            if counter.text(block).high <= room:
                 chosen, text = [*chosen, tried], block
                 break
+        if len(chosen) == MOST:
+            break
     return text
 
 
@@ -159,8 +176,8 @@ def _passage(hit: _Hit) -> str:
     about = [f"{source.agent} session {one_line(source.session, 80)}", f"turn {passage.turn}"]
     about += [moment(passage.time)] if passage.time else []
     about += [f"recall {hit.found.id}"] if hit.recallable else []
-    text, _ = redact("\n".join(each.passage.text for each in hit.near))
-    return "\n".join([f"[{', '.join(about)}]", *(f"> {line}" for line in text.splitlines())])
+    lines = (line for each in hit.near for line in each.passage.text.splitlines())
+    return "\n".join([f"[{', '.join(about)}]", *(f"> {line}" for line in lines)])
 
 
 def _noted(result: Compressed, block: str) -> Compressed | None:

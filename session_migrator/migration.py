@@ -192,7 +192,7 @@ def _as_session(
         "to": order.to, "home": str(home), "folder": str(folder), "model": target.model, "window": window,
         "budget": budget, "compressor": compressors.name_of(compressor), "history": order.history, "form": "session",
         "redact": order.redact, "room": decided.budget if decided.mode == "compress" else None, "native": native,
-        "retrieval": retrieval,
+        "retrieval": retrieval and decided.mode == "compress",
     }  # fmt: skip
 
     def carry(workspace: Workspace, _: str) -> _Result:

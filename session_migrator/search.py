@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cached_property, partial
 from heapq import nlargest
 from itertools import islice
 from operator import itemgetter
@@ -196,15 +196,16 @@ class _Near:
                 made = embed(index, embedder, self._left)
                 self._left -= made
                 count += made
-            vectors = nearest(index, embedder.name, self._row(embedder), where, values)
+            vectors = nearest(index, embedder.name, self._row, where, values)
         except Unavailable as error:
             self._problem = f"by words alone: {error}"
             return matches
         return replace(matches, vectors=vectors, embedded=count)
 
-    @cache  # noqa: B019 (it lives as long as a search)
-    def _row(self, embedder: Embedder) -> Rows:
-        return of_query(embedder, self._query)
+    @cached_property
+    def _row(self) -> Rows:
+        assert self._embedder is not None, "it is asked for where there is one"
+        return of_query(self._embedder, self._query)
 
     def fused(self, matches: Sequence[_Matches]) -> tuple[list[Score], str, list[str]]:
         """The scores of several indexes, a source's key with the number of its index before it; what they are by; and

@@ -203,9 +203,16 @@ def test_a_service_is_sent_texts_without_secrets_in_requests_of_some(project: Pa
     search.search(f"what is {token}", project)
     texts = [text for body in service.bodies for text in body["input"]]
     assert not [text for text in texts if token in text or "MIIE" in text or "ygWyF8" in text]
-    assert [len(body["input"]) for body in service.bodies] == [32, len(texts) - 33, 1]
+    assert [len(body["input"]) for body in service.bodies] == [16, 16, len(texts) - 33, 1]
     assert max(map(len, texts)) <= 620
     assert "authorization" not in service.headers[0]
+
+
+@pytest.mark.usefixtures("talk")
+def test_a_service_is_asked_whatever_the_text_is(project: Path, service: Stub) -> None:
+    stored(said("An \udcff egg\0?|\ud800"), project, "codex")
+    index_sessions(project)
+    assert search.search("egg \ud800", project).by == told_by(service)
 
 
 @pytest.mark.usefixtures("talk")
@@ -220,6 +227,7 @@ WRONG: list[Any] = [
     status(401), status(404), status(200, b"no JSON"), {}, {"data": []}, {"data": [{"index": 0, "embedding": "x"}]},
     {"data": [{"index": 0, "embedding": []}]}, {"data": [{"index": 0, "embedding": [0.0, 0.0]}]},
     {"data": [{"index": 0, "embedding": [float("nan")]}]}, {"data": [{"index": 1, "embedding": [1.0]}]},
+    {"data": [{"index": [], "embedding": [1.0]}]}, {"data": [{"index": 0, "embedding": [[1.0]]}]},
     lambda handler: send(handler, b"", 302, Location="http://127.0.0.1:1/"),
 ]  # fmt: skip
 

