@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from session_migrator import Store, migrations
 from session_migrator.agents import databases
 from session_migrator.agents.spec import Database, Rows, Written
 from session_migrator.errors import WriteError
@@ -139,3 +141,17 @@ def test_a_database_in_use_is_waited_for_and_told(path: Path, monkeypatch: pytes
 def test_what_was_written_is_found_again_at_the_files_and_within_the_database(path: Path) -> None:
     written = Written(session_id="ours", paths=("/a",), rows=rows(path))
     assert written.places == ("/a", f"{path}/ours")
+
+
+def test_rows_that_the_client_makes_of_the_others_are_no_sign_of_a_session_that_went_on(path: Path) -> None:
+    run(path, SCHEMA, OURS)
+    message, session, _ = rows(path)
+    written = Written(session_id="ours", paths=(), rows=(message, replace(session, derived=True)))
+    document = {"migration": "m", "written": written.to_dict()}
+    migrations.record(Store().workspace(path.parent), migrations.Lineage(key="k", content="c"), document)
+    (place,) = written.places
+    assert migrations.untouched(Store(), [place]) == {place}
+    run(path, "UPDATE session SET project_id = 'x' WHERE id = 'ours'")
+    assert migrations.untouched(Store(), [place]) == {place}
+    run(path, "UPDATE message SET data = 'x' WHERE id = 'm1'")
+    assert migrations.untouched(Store(), [place]) == set()

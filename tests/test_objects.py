@@ -43,6 +43,14 @@ def test_a_file_that_was_made_goes_with_the_last_key(path: Path) -> None:
     assert not path.exists()
 
 
+def test_what_no_file_can_hold_stays_an_escape(path: Path) -> None:
+    path.write_text('{"theirs": "\\ud83d"}', encoding="utf-8")
+    entry = objects.put(path, "ours", {"title": "\ude00"})
+    assert json.loads(path.read_text(encoding="utf-8")) == {"theirs": "\ud83d", "ours": {"title": "\ude00"}}
+    objects.take_out(entry)
+    assert json.loads(path.read_text(encoding="utf-8")) == {"theirs": "\ud83d"}
+
+
 def test_what_is_gone_already_leaves_the_file_as_it_is(path: Path) -> None:
     entry = objects.put(path, "ours", {})
     path.write_text('{"theirs":1}', encoding="utf-8")

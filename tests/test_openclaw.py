@@ -1,5 +1,4 @@
-"""OpenClaw's sessions as they are read: of an agent's database, and of its older files. They are in no list yet: that
-they are written too is still to come."""
+"""OpenClaw's sessions as they are read: of an agent's database, and of its older files."""
 
 from __future__ import annotations
 
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 from places import FIXTURES, LONG
 
+from session_migrator import read_session
 from session_migrator.agents.openclaw import reader
 from session_migrator.errors import FormatError, NoConversation, ReadError
 from session_migrator.model import REPLACED, Session, Text
@@ -70,6 +70,11 @@ def test_a_database_alone_is_its_last_session_and_stays_as_it_is() -> None:
     before = DATABASE.read_bytes()
     assert reader.read(DATABASE).session.id == ID
     assert DATABASE.read_bytes() == before
+
+
+def test_a_database_is_known_for_the_agents_it_is_of() -> None:
+    """Though another agent, which is asked first, has databases too."""
+    assert [read_session(path).agent for path in (DATABASE, DATABASE / ID)] == ["openclaw", "openclaw"]
 
 
 def test_a_fresh_start_hides_what_was_before_it_and_an_entry_can_say_where_the_line_goes_on(home: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,44 @@ def test_a_title_is_one_line_of_the_index(home: Path, project: Path) -> None:
     done = migrate(session, "openclaw", MODEL, into=project, home=home)
     label = index(home)[f"agent:main:explicit:{done.target['session_id']}"]["label"]
     assert (label[:9], len(label)) == ("A title x", 500)
+
+
+def a_command(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command of the client's name on the PATH."""
+    folder.mkdir()
+    (folder / "openclaw").write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    (folder / "openclaw").chmod(0o700)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+
+
+@pytest.mark.parametrize("script", ["exit 1", "echo '{}'", "exit 3"])
+def test_a_session_that_the_client_does_not_take_up_stays_in_its_file(
+    script: str, tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a_command(tmp_path / "bin", script, monkeypatch)
+    home = tmp_path / "new"
+    done = migrate(LONG, "openclaw", MODEL, into=project, home=home)
+    assert Path(done.target["paths"][0]).is_file()
+    assert any("doctor" in warning for warning in done.warnings)
+    migrations.undo(Store(), str(done.migration))
+    assert not home.exists()
+
+
+def test_a_file_that_is_gone_without_being_taken_up_is_an_error(
+    tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a_command(tmp_path / "bin", 'rm "$OPENCLAW_STATE_DIR"/agents/main/sessions/*.jsonl', monkeypatch)
+    with pytest.raises(WriteError, match="does not read back"):
+        migrate(LONG, "openclaw", MODEL, into=project, home=tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_sessions_of_others_that_wait_are_not_taken_up_with_ours(
+    home: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a_command(home / "bin", 'touch "$OPENCLAW_STATE_DIR/asked"', monkeypatch)
+    migrate(LONG, "openclaw", MODEL, into=project, home=home)
+    assert not (home / "asked").exists()
 
 
 # --- settings

@@ -58,5 +58,11 @@ def _strange(path: Path) -> WriteError:
 
 
 def _dumped(held: Mapping[str, Any], old: str | None) -> str:
-    """As clients written in JavaScript lay it out, with the line break at the end that the old text had."""
-    return json.dumps(held, ensure_ascii=False, indent=2) + ("\n" if old and old.endswith("\n") else "")
+    """As clients written in JavaScript lay it out, with the line break at the end that the old text had. Lone
+    surrogates, which no UTF-8 file can hold, stand there as escapes, and then everything else does."""
+    words = json.dumps(held, ensure_ascii=False, indent=2)
+    try:
+        words.encode()
+    except UnicodeEncodeError:
+        words = json.dumps(held, indent=2)
+    return words + ("\n" if old and old.endswith("\n") else "")

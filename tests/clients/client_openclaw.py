@@ -24,6 +24,8 @@ _CONTEXT = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>"
 _REMOVED = "[image data removed - already processed by model]"
 _NOTHING = ("(no tool output)", "(see attached image)", _REMOVED)
 _TURNS = 3
+# Before the images of a result.
+_LABEL = re.compile(r"Image\(s\) from tool result #(\d+)(?: \(.*\))?:")
 
 
 def environment(config_dir: Path | None) -> dict[str, str]:
@@ -60,18 +62,30 @@ def configure(setup: Setup) -> None:
 
 
 def items(body: Body) -> Iterator[Item]:
-    """As of any chat, without what stands around a text of the user's, and in the place of what it leaves out."""
+    """As of any chat, without what stands around a text of the user's, and in the place of what it leaves out. Images
+    of results follow all of them as the user's, with the number of each."""
+    answered: list[str | None] = []
+    owner: str | None = None
     for role, kind, value, call_id in client_opencode.items(body):
-        if (role, kind) == ("user", "text"):
+        if kind == "result":
+            answered.append(call_id)
+            value = "" if value in _NOTHING else value.removesuffix(f"\n{_REMOVED}")
+        elif (role, kind) == ("user", "text"):
+            if label := _LABEL.fullmatch(value):
+                owner = answered[int(label[1]) - 1]
+                continue
             value = _RUNTIME.sub("", _STAMP.sub("", value))
             if not value or value == _REMOVED or value.startswith(_CONTEXT):
                 continue
             if value.startswith(SUMMARY_BEGINS) and value.endswith(SUMMARY_ENDS):
                 value = value[len(SUMMARY_BEGINS) : -len(SUMMARY_ENDS)]
-        elif (role, kind) == ("assistant", "text"):
-            value = value.replace("\n\n\n", "\n\n")  # the newer one joins texts with a line break of its own
-        elif kind == "result":
-            value = "" if value in _NOTHING else value.removesuffix(f"\n{_REMOVED}")
+            owner = None
+        elif (role, kind) == ("user", "image") and owner:
+            role, call_id = "tool", owner
+        elif role == "assistant":
+            answered, owner = [], None
+            if kind == "text":
+                value = value.replace("\n\n\n", "\n\n")  # the newer one joins texts with a line break of its own
         yield role, kind, value, call_id
 
 

@@ -135,10 +135,16 @@ def numbered(history: Iterable[Item]) -> list[Item]:
 
 
 def known(history: Sequence[Item], request: harness.Request) -> list[Item]:
-    """A conversation without the calls of tools that a request does not offer, and their results."""
-    names = {tool["function"]["name"].lower() for tool in harness.offered_tools(request["body"])}
+    """A conversation without the calls of tools that a request does not offer, and their results; the others' names
+    in its spelling."""
+    offered = (tool["function"]["name"] for tool in harness.offered_tools(request["body"]))
+    names = {name.lower(): name for name in offered}
     kept = {call_id for _, kind, value, call_id in history if kind == "call" and value[0].lower() in names}
-    return [item for item in history if item[3] is None or item[3] in kept]
+    return [
+        (role, kind, (names[value[0].lower()], value[1]) if kind == "call" else value, call_id)
+        for role, kind, value, call_id in history
+        if call_id is None or call_id in kept
+    ]
 
 
 def joined(history: Iterable[Item]) -> list[Item]:

@@ -74,7 +74,8 @@ class Kind:
     rows                      what finds id and title of each session in that, where they list both
     numbered                  whether they may change or leave out the ids of calls: ``items`` then gives numbers
     apart                     whether older ones send each call of several with its result right behind it
-    own_tools                 whether older ones send no call of a tool that they do not have, nor its result
+    own_tools                 whether older ones send no call of a tool that they do not have, nor its result, and
+                              those of their own by the names that they have themselves
     repeat                    whether they send the results of their own earlier turns twice
     late                      whether they write a call down once it has its result
     joined                    whether they send the texts of an answer, and of answers in a row, as one before its calls

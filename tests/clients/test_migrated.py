@@ -48,7 +48,8 @@ def test_a_session_goes_on(client: str, case: str, tmp_path: Path) -> None:
 
 @each(tuple(CASES))
 def test_the_client_lists_every_session(client: str, tmp_path: Path) -> None:
-    """By id and title where it shows both, else each title as often as there are sessions of it."""
+    """By id and title where it shows both (an older one may show no title), else each title as often as there are
+    sessions of it."""
     place = make_place(client, tmp_path / "client")
     spec = agents.get(place.agent)
     titles: dict[str, str] = {}
@@ -61,8 +62,10 @@ def test_the_client_lists_every_session(client: str, tmp_path: Path) -> None:
         titles[carried.session_id] = title.rstrip("…")[:shown]
     listed = harness.list_sessions(client, **place.where)
     if rows := kind_of(client).rows:
-        found = re.finditer(rows, listed, re.DOTALL)
-        assert {row["id"]: " ".join(row["title"].split()).rstrip("…")[:shown] for row in found} == titles
+        each = re.finditer(rows, listed, re.DOTALL)
+        found = {row["id"]: " ".join(row["title"].split()).rstrip("…")[:shown] for row in each}
+        is_untitled = client not in NEWEST and not any(found.values())
+        assert (found.keys() if is_untitled else found) == (titles.keys() if is_untitled else titles)
     else:
         wanted = Counter(titles.values())
         assert {title: listed.count(title) for title in wanted} == wanted
