@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 import tempfile
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -62,6 +63,8 @@ CASES = (
     Case("qwen", "gpt-5.5", 128_000, least=0.96),
     Case("pi", "stub/gpt-5.5", 128_000),
     Case("kilo", "stub/gpt-5.5", 128_000),
+    Case("copilot", "gpt-5.5", None),
+    Case("openclaw", "stub/gpt-5.5", 128_000, least=0.5),  # it shortens long results
 )
 
 
@@ -73,7 +76,9 @@ def prove(case: Case, source: Path, folder: Path) -> list[str]:
     where: dict[str, Any] = {"home": home, "cwd": project, "config_dir": config}
     kind_of(case.client).configure(Setup(client=case.client, model=case.model, window=case.window, **where))
     agent = agent_of(case.client)
-    with patch.dict(os.environ, {"HOME": str(home)}):  # where some clients have their settings
+    spec = agents.get(agent)
+    taken = harness.on_path(case.client, home, spec.home_variable) if kind_of(case.client).imports else nullcontext()
+    with taken, patch.dict(os.environ, {"HOME": str(home)}):  # where some clients have their settings
         done = migrate(source, agent, case.model, project, home=config, store=Store(folder / "store"))
     forecast, sent = _forecast(done, case.model), _sent(case, done, where)
     assert done.decision
@@ -173,7 +178,8 @@ counted over the texts of its recorded body: system prompt, tools, messages. In 
 the prompt (the client did not compact), what it sent is within the window less the reply room and not above the
 forecast, and where the count is exact it is at least 99 % of it (Qwen Code, which is run as a command here, is then
 offered fewer tools than in its terminal). Gemini CLI sends far less than there is: of tool
-results the latest 50,000 tokens, and in the place of the others where it has put them (the migration has a note on it).
+results the latest 50,000 tokens, and in the place of the others where it has put them. OpenClaw too sends less: 32,000
+characters of a result, in such a window (the migration has a note on both).
 
 {table}"""
 

@@ -11,7 +11,7 @@ from .compressors import Compressed
 from .decision import Decision, Target
 from .model import Session
 from .tokens import Counter
-from .tokens.content import is_longer
+from .tokens.content import is_longer, texts
 
 
 def on_session(
@@ -36,6 +36,11 @@ def on_session(
         count = sum(is_longer(part, most) for part in results)
         sends = f"{spec.names[0]} sends its model {most:,} bytes of a tool's result"
         found += [f"{sends}, without the middle; {count} are longer"] if count else []
+    shown = spec.shown_result(target.window) if target.window else None
+    if shown is not None:
+        count = sum(sum(map(len, texts([part]))) > shown for part in results)
+        sends = f"{spec.names[0]} sends its model {shown:,} characters of a tool's result at most"
+        found += [f"{sends}; {count} are longer, and counted whole"] if count else []
     if spec.masking:
         found += _masked(spec.names[0], *spec.masking, sum(counter.part(part).high for part in results))
     return found

@@ -18,7 +18,7 @@ from places import LONG
 from session_migrator import Session, Store, agents, from_messages, migrate, migrations, read_session
 from session_migrator.agents.openclaw import client
 from session_migrator.errors import Refused
-from session_migrator.model import FITTED, Message, Text
+from session_migrator.model import FITTED, Message, Text, ToolCall, ToolResult
 from session_migrator.target import inspect
 
 MODEL = harness.VERSIONS["openclaw"]["model"]
@@ -103,3 +103,21 @@ def test_it_compacts_from_the_size_that_the_ledger_names(over: int, compacts: bo
     script = [{"match": "(?i)summar", "text": "All in short."}]
     run = harness.run_client("openclaw", command, script=script, **place.where)
     assert any("<conversation>" in json.dumps(request["body"]) for request in run.requests) is compacts
+
+
+@pytest.mark.client("openclaw")
+def test_of_a_long_result_it_sends_as_much_as_the_migration_tells(tmp_path: Path) -> None:
+    place, size = make_place("openclaw", tmp_path / "client"), 70_000
+    call = ToolCall(id="c", name="read", arguments={"path": "a"})
+    result = ToolResult(call_id="c", parts=(Text(text="a line\n" * (size // 7)),))
+    turn = (Message(role="assistant", parts=(call,)), Message(role="tool", parts=(result,)))
+    carried = carry(Session(id="s", agent="x", messages=(*from_messages(PLAIN).messages[:1], *turn)), place)
+    assert (
+        "OpenClaw sends its model 64,000 characters of a tool's result at most; 1 are longer, and counted whole"
+        in (carried.done["warnings"])
+    )
+    command = [*arguments(KIND.resume, model=MODEL), carried.session_id, PROMPT]
+    run = harness.run_client("openclaw", command, script=[{"text": "ok"}], **place.where)
+    (request,) = harness.main_requests("openclaw", run.requests)
+    (sent,) = (text for _, kind, text, _ in harness.conversation("openclaw", request) if kind == "result")
+    assert 63_000 < len(sent) <= 64_000

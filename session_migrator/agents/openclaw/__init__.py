@@ -35,5 +35,6 @@ SPEC = AgentSpec(
     instructions=client.instructions,
     mcp_servers=client.mcp_servers,
     longest_result=lambda _: None,
+    shown_result=client.shown_result,
     overhead="openclaw",
 )

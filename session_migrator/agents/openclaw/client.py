@@ -24,6 +24,8 @@ KEY = "explicit:"
 _DEFAULT = "openai/gpt-6-astra"
 _MAIN = "main"
 _INSTRUCTIONS = ("AGENTS", "SOUL", "TOOLS", "IDENTITY", "USER", "HEARTBEAT", "BOOTSTRAP", "MEMORY")
+# The longest result that it sends, in characters, from which window on, in tokens.
+_RESULTS = ((200_000, 64_000), (100_000, 32_000), (0, 16_000))
 # What it keeps free of a window, at most this part of it; and how much larger than they are it reckons requests of
 # prose to be: by a fifth more than a quarter of the characters.
 _RESERVE, _SHARE, _MARGIN = 20_000, 4, 1.3
@@ -123,6 +125,15 @@ def trigger(seen: Window, home: Path, folder: Path) -> int | None:  # noqa: ARG0
 def _kept(context: int) -> int:
     """The tokens that the client keeps free of a window."""
     return min(_RESERVE, context // _SHARE)
+
+
+def shown_result(seen: Window) -> int | None:
+    """Characters of a tool's result that the client sends: by steps of the window, and at most three tenths of it at
+    four characters a token; of some scripts fewer."""
+    if seen.context is None:
+        return None
+    most = next(size for least, size in _RESULTS if seen.context >= least)
+    return min(most, int(seen.context * 0.3) * 4)
 
 
 def instructions(home: Path, folder: Path) -> tuple[Path, ...]:  # noqa: ARG001
