@@ -18,6 +18,7 @@ import json
 import re
 import sqlite3
 import sys
+from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
@@ -43,6 +44,7 @@ GRID = [
         ((0.3,), (0.5,), (0.4, 0.2), (0.5, 0.25), (0.5, 0.3), (0.6, 0.3)), (0.0, 0.2, 0.4)
     )
 ]
+RANK_FUSION = 60
 BY_VECTOR = (0.3, 0.4, 0.5)
 ALONE = Shares(neighbours=(), source=0.0)
 NEIGHBOURS = Shares(neighbours=(0.3,), source=0.0)
@@ -140,6 +142,19 @@ def added(words: Matches, vectors: Matches, share: float, most: int | None = Non
     return [fused(word, vector[:most], share) for word, vector in zip(words, vectors, strict=True)]
 
 
+def by_rank(words: Matches, vectors: Matches) -> Matches:
+    """Reciprocal rank fusion: each list gives a turn the inverse of its rank, from 60 on."""
+
+    def fusion(*lists: list[Score]) -> list[Score]:
+        scores: defaultdict[Place, float] = defaultdict(float)
+        for found in lists:
+            for rank, (source, place, _) in enumerate(sorted(found, key=lambda each: -each[2]), RANK_FUSION + 1):
+                scores[source, place] += 1 / rank
+        return [(*at, score) for at, score in scores.items()]
+
+    return list(map(fusion, words, vectors))
+
+
 def rankings(conversation: Conversation, found: Matches, shares: Shares) -> list[Ranking]:
     return [_order(conversation, ranked(each, shares)) for each in found]
 
@@ -195,6 +210,7 @@ def main() -> None:
     def measured(found: Iterable[Matches], shares: Shares) -> list[list[Figures]]:
         return [figures(each, rankings(each, some, shares)) for each, some in zip(conversations, found, strict=True)]
 
+    ranks = list(map(by_rank, porter, vectors))
     half = [added(*each, 0.5) for each in zip(porter, vectors, strict=True)]
     both = {share: [added(*each, share, NEAREST) for each in zip(words, vectors, strict=True)] for share in BY_VECTOR}
     by_words, chosen_by_words = left_out({_name(each): measured(words, each) for each in GRID}, len(conversations))
@@ -207,6 +223,7 @@ def main() -> None:
         "FTS5 porter, stop words": itertools.chain(*measured(porter, ALONE)),
         "the same, 0.3 of each neighbour": itertools.chain(*measured(porter, NEIGHBOURS)),
         "vectors": itertools.chain(*measured(vectors, ALONE)),
+        "FTS5 and vectors by their ranks": itertools.chain(*measured(ranks, ALONE)),
         "FTS5 and vectors by halves, 0.3 of each neighbour": itertools.chain(*measured(half, NEIGHBOURS)),
         "search by words, shares chosen on the others": by_words,
         "search by words and vectors, shares chosen on the others": hybrid,
