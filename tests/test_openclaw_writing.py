@@ -58,6 +58,17 @@ def test_a_session_stands_beside_the_others_and_undo_takes_it_out_to_the_byte(ho
     assert files(home) == before
 
 
+def test_only_the_users_messages_have_no_time_within(home: Path, project: Path) -> None:
+    """Else the client puts it before each text; that of the entry is read."""
+    done = migrate(LONG, "openclaw", MODEL, into=project, home=home)
+    path = Path(done.target["paths"][0])
+    entries = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    messages = [entry["message"] for entry in entries if entry["type"] == "message"]
+    assert {message["role"] for message in messages if "timestamp" not in message} == {"user"}
+    assert all("timestamp" in message for message in messages if message["role"] != "user")
+    assert all(message.timestamp for message in SPEC.read(path).session.messages)
+
+
 def test_without_the_clients_command_the_user_is_told_it(home: Path, project: Path) -> None:
     done = migrate(LONG, "openclaw", MODEL, into=project, home=home)
     (told,) = (warning for warning in done.warnings if "doctor" in warning)

@@ -61,7 +61,8 @@ class Kind:
     at_once                   variables with which they hide none
     added(body)               the texts of a request that are not its conversation, its tools left out
     models()                  the models that its overhead is measured with; ``all_models`` where it knows no others
-    sample                    the folder of a recorded session with tools, below the fixtures
+    sample                    the folder of a recorded session with tools, below the fixtures; None where those are
+                              cut down so far that their client takes none
     recorded, named           a model that a session may record, and one that is named in its place
     smaller                   a model of a window that 300,000 tokens do not fit in
     tool, argument            the tool they are made to call, and ``more`` arguments that it demands
@@ -100,7 +101,7 @@ class Kind:
     mcp_call: Callable[[str, str], dict[str, str]]
     added: Callable[[Body], Iterator[str]]
     models: Callable[[], Sequence[str]]
-    sample: str
+    sample: str | None
     recorded: str
     named: str
     smaller: str

@@ -10,7 +10,7 @@ from typing import Any
 import harness
 from conversations import ALL, larger_than
 from going_on import NEWEST, PROMPT, carry, each, go_on, make_place
-from kinds import kind_of
+from kinds import arguments, kind_of
 from places import FIXTURES
 
 from session_migrator import agents
@@ -27,7 +27,12 @@ def contents(agent: str, home: Path) -> dict[Path, Any]:
 def test_a_session_goes_on_in_its_own_home_in_another_folder(client: str, tmp_path: Path) -> None:
     place = make_place(client, tmp_path / "client")
     home = agents.get(client).locate(place.config)
-    shutil.copytree(FIXTURES / kind_of(client).sample, home)
+    kind = kind_of(client)
+    if kind.sample:
+        shutil.copytree(FIXTURES / kind.sample, home)
+    else:
+        args = [*arguments(kind.start, model=harness.VERSIONS[client]["model"]), "Hello."]
+        harness.run_client(client, args, script=[{"text": "Good day."}], **place.where)
     before = contents(client, home)
     source = next(agents.get(client).list(home))
     carried = carry(Path(str(source.path)), place)

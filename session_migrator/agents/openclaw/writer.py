@@ -38,7 +38,8 @@ def write(session: Session, home: Path, folder: Path) -> Written:
     place = client.sessions(home, agent)
     path, index = place / f"{session_id}.jsonl", place / "sessions.json"
     alone = not is_file(index) and not any(place.glob("*.jsonl"))
-    folders = write_new(path, map(dump, entries(session, session_id, str(folder), fit)))
+    told = map(_untimed, entries(session, session_id, str(folder), fit))
+    folders = write_new(path, map(dump, told))
     made = _Made(home, agent, session_id, path)
     entry = Entry(path=str(index), key=made.key)
     try:
@@ -74,6 +75,15 @@ class _Made:
     @property
     def database(self) -> Path:
         return client.database(self.home, self.agent)
+
+
+def _untimed(entry: Record) -> Record:
+    """An entry without the time within a message of the user's, which the client would put before its text each time
+    that it sends it (2026.9.6). The time of the entry itself stays."""
+    message = table(entry.get("message"))
+    if message.get("role") != "user":
+        return entry
+    return {**entry, "message": {key: value for key, value in message.items() if key != "timestamp"}}
 
 
 def _entry(session: Session, session_id: str, path: Path, pin: Record) -> Record:
