@@ -94,6 +94,7 @@ def _fitting(messages: Iterable[Message], capabilities: Capabilities, losses: li
         if message.role == "assistant" and not capabilities.answer_images:
             can = replace(can, images=False)
         parts = tuple(fitted for part in message.parts for fitted in _fit(part, can, found))
+        parts = tuple(sorted(parts, key=_is_call)) if capabilities.calls_last else parts
         losses += [replace(loss, where=index) for loss in found]
         if message.role == "system" and not capabilities.system and parts:
             detail = "a system message is carried as a note of the user's"
@@ -102,6 +103,10 @@ def _fitting(messages: Iterable[Message], capabilities: Capabilities, losses: li
             parts = (Text(text=SYSTEM_NOTE), *parts)
         if parts:
             yield _unreserved(replace(message, parts=parts), capabilities, index, losses)
+
+
+def _is_call(part: Part) -> bool:
+    return isinstance(part, ToolCall)
 
 
 def _shown_behind(messages: Iterable[Message], capabilities: Capabilities, losses: list[Loss]) -> Iterator[Message]:

@@ -253,6 +253,13 @@ def test_images_of_results_that_can_hold_none_stand_in_a_prompt_right_behind_the
     assert [loss.severity for loss in losses if loss.kind == "image"] == ["lossy", *(["info"] if moved else [])]
 
 
+def test_where_calls_stand_last_the_texts_of_an_answer_keep_their_order_before_them() -> None:
+    one, two, call = Text(text="one"), Text(text="two"), calls("c").parts[0]
+    told = session(user(), Message(role="assistant", parts=(one, call, two)), results(("c", "C")))
+    assert lower(told, replace(BARE, calls_last=True), NOW)[0].messages[1].parts == (one, two, call)
+    assert lower(told, BARE, NOW)[0].messages[1].parts == (one, call, two)
+
+
 def test_a_file_is_carried_by_name() -> None:
     lowered, losses = lower(session(Message(role="user", parts=(File(name="a.pdf", data="AAAA"),))), CLAUDE, NOW)
     assert lowered.messages[0].text == "[File not carried: a.pdf]"

@@ -24,8 +24,8 @@ class Capabilities(Value):
     result has no flag for failure: what its text must match to be seen as one. ``whole_results``: a result holds one
     text, and images behind it. ``reserved_start``: what the text of a user's message must not begin with, a pattern.
     ``result_images``: whether results can hold images, ``failed_images``: whether that of a call that failed can (else
-    they go into a message of the user's behind it);
-    ``answer_images``: whether an answer can; ``linked_images``: whether an image can be its address alone.
+    they go into a message of the user's behind it); ``answer_images``: whether an answer can; ``linked_images``:
+    whether an image can be its address alone. ``calls_last``: the calls of an answer stand behind its texts.
     ``joined_answers``: the texts of an answer, and of answers in a row, are sent as one with nothing between them.
     ``native_compaction``: the agent's files have a record from which on its model is sent another conversation than
     the one before it, so that ``write`` takes both (a session's ``earlier``, lowered, and its ``messages``);
@@ -47,6 +47,7 @@ class Capabilities(Value):
     result_images: bool = True
     failed_images: bool = True
     answer_images: bool = True
+    calls_last: bool = False
     joined_answers: bool = False
     linked_images: bool = True
     reserved_start: str | None = None

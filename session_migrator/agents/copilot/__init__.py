@@ -12,7 +12,12 @@ SPEC = AgentSpec(
     names=("Copilot CLI", "copilot-cli", "GitHub Copilot CLI"),
     # Of what a session holds besides, the client sends no reasoning and no image of a result when it resumes (1.0.102).
     capabilities=Capabilities(
-        thinking="text", whole_results=True, result_images=False, answer_images=False, linked_images=False
+        thinking="text",
+        whole_results=True,
+        result_images=False,
+        answer_images=False,
+        linked_images=False,
+        calls_last=True,
     ),
     locate=client.locate,
     list=reader.list_sessions,
