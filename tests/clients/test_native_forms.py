@@ -106,7 +106,9 @@ def test_the_client_lists_it_by_the_title_of_the_whole(client: str, tmp_path: Pa
     assert title
     if rows := kind_of(client).rows:
         (row,) = re.finditer(rows, listed, re.DOTALL)
-        assert (row["id"], " ".join(row["title"].split())) == (carried.session_id, title)
+        shown = " ".join(row["title"].split())
+        assert row["id"] == carried.session_id
+        assert shown == title or (not shown and client not in NEWEST)  # an older one may show none
     else:
         assert listed.count(title.rstrip("…")[:70]) == 1
 
