@@ -15,7 +15,10 @@ nothing.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import re
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -54,14 +57,31 @@ class Case:
 
 def load(path: Path) -> Case:
     """The case of a session's file; the author is the file's name up to the last underscore."""
-    session = read_session(str(path))
-    prefix, suffix, summary = _cut(session)
-    lowered, _ = lower(replace(session, messages=prefix, earlier=(), extra=None), Capabilities(thinking="text"))
-    targets = _targets(lowered.messages, suffix, session.cwd)
+    with _unwrapped(path) as file:
+        session = read_session(str(file))
+        prefix, suffix, summary = _cut(session)
+        lowered, _ = lower(replace(session, messages=prefix, earlier=(), extra=None), Capabilities(thinking="text"))
+        targets = _targets(lowered.messages, suffix, session.cwd)
     return Case(
         name=path.stem, author=path.stem.rpartition("_")[0], agent=session.agent, prefix=lowered,
         targets={probe: found for probe, found in targets.items() if len(found) >= LEAST_TARGETS}, summary=summary,
     )  # fmt: skip
+
+
+@contextlib.contextmanager
+def _unwrapped(path: Path) -> Iterator[Path]:
+    """A session's file; of a collection that puts each record of the client's into one of its own (``raw``), a file of
+    the client's records."""
+    with path.open(encoding="utf-8") as lines:
+        first = json.loads(next(lines))
+        if "raw" not in first:
+            yield path
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "events.jsonl"
+            records = (json.loads(line)["raw"] for line in lines)
+            file.write_text("".join(json.dumps(record) + "\n" for record in (first["raw"], *records)), encoding="utf-8")
+            yield file
 
 
 def score(case: Case, text: str) -> dict[str, float]:
