@@ -87,7 +87,9 @@ def agents_command(as_json: bool) -> None:
         print_json(rows)
         return
     for row in rows:
-        state = f"{row['sessions']} sessions in {row['home']}" if row["found"] else row["why"]
+        state = (
+            f"{row['sessions']} session{'s' * (row['sessions'] != 1)} in {row['home']}" if row["found"] else row["why"]
+        )
         reach = "reads, writes" if row["writes"] else "reads"
         click.echo(f"{row['agent']:<14}{reach:<15}{state}")
 
@@ -133,9 +135,11 @@ def list_command(
     for row in rows:
         messages = f"{row['messages']:>6}  " if row["messages"] is not None else ""
         title, name = headline(printable(row["title"] or ""), 60) or "", printable(row["id"])
-        click.echo(f"{row['agent']:<12}{name:<38}{(row['updated_at'] or '')[:16]:<18}{messages}{title}")
+        folder = f"  ({printable(row['cwd'])})" if everywhere and row["cwd"] else ""
+        click.echo(f"{row['agent']:<12}{name:<38}{(row['updated_at'] or '')[:16]:<18}{messages}{title}{folder}")
     if not rows:
-        click.echo("no sessions here; all of them: session-migrator list --all", err=True)
+        here = "no sessions were found" if everywhere else "no sessions here; all of them: session-migrator list --all"
+        click.echo(here, err=True)
 
 
 def _count(agent: str, path: str | None) -> int | None:

@@ -191,7 +191,7 @@ def near(model: str, n: int = 3) -> tuple[str, ...]:
     """Up to ``n`` known ids that have ``model`` in them as whole words, else that look like it, the likest first."""
     known, name = _by_key(), key(normalize(model))
     inside = [each for each in known if name and f"-{name}-" in f"-{each}-"]
-    found = inside or difflib.get_close_matches(name, known, n=n, cutoff=0.5)
+    found = inside or difflib.get_close_matches(name, known, n=n, cutoff=0.6)
     return tuple(dict.fromkeys(known[each]["id"] for each in found))[:n]
 
 

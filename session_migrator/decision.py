@@ -105,7 +105,9 @@ def from_model(model: str, window: Window | None = None) -> Target:
 
 
 def _remedy(near: tuple[str, ...]) -> str:
-    return (f"one of: {', '.join(near)}; or " if near else "") + "give its size with --window N"
+    return (
+        f"one of: {', '.join(near)}; or " if near else ""
+    ) + "give its size with --window N where you size a session to it"
 
 
 def decide(
@@ -124,8 +126,9 @@ def decide(
     target = from_model(target) if isinstance(target, str) else target
     ledger = list(_terms(target))
     budget = _budget(target)
-    limited = f", limited to {target.limit:,}" if target.limit is not None and budget == target.limit else ""
-    ledger.append(Entry(name="budget", tokens=budget, why=f"what is left for the session{limited}"))
+    left = _left(target)
+    why = "what is left for the session" if budget == left else f"asked for; {left:,} would be left for the session"
+    ledger.append(Entry(name="budget", tokens=budget, why=why))
     counted = counted or _counted(session, counter or target.counter, budget)
     count = counted.count
     mode: Mode = "direct" if count.high <= budget else "compress"
@@ -164,9 +167,14 @@ def _prompt_room(target: Target) -> int:
 
 
 def _budget(target: Target) -> int:
-    """Tokens left for the session; may be zero or less."""
-    left = _ceiling(target) - target.overhead - target.instructions - _prompt_room(target)
+    """Tokens for the session; may be zero or less."""
+    left = _left(target)
     return left if target.limit is None else min(target.limit, left)
+
+
+def _left(target: Target) -> int:
+    """What the window leaves for it."""
+    return _ceiling(target) - target.overhead - target.instructions - _prompt_room(target)
 
 
 def _terms(target: Target) -> list[Entry]:

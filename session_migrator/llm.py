@@ -229,6 +229,7 @@ class Connection:
             failed = self._failed(f"did not answer within {_PATIENCE:g} seconds", "try again later, or a faster model")
         except openai.OpenAIError as error:
             why = getattr(error.__cause__, "__class__", type(error)).__name__
+            self.requests -= 1
             failed = self._failed(f"cannot be reached ({why})", f"check that it runs, the network, and {_OWN}_BASE_URL")
         else:
             try:
@@ -270,7 +271,7 @@ class Connection:
         return Unavailable(f"{self.endpoint.host} {what}", remedy)
 
 
-_REAL_WINDOW = "give the window that it really has in ~/.session-migrator/models.json"
+_REAL_WINDOW = 'give the window that it really has in ~/.session-migrator/models.json: {"NAME": {"context": 32768}}'
 _UNKNOWN_MODEL = re.compile(
     r"model_not_found|model[^.]{0,200}(?:not exist|not found|not a valid model|unknown|not supported)"
     r"|(?:unknown|invalid|no such) model",

@@ -147,7 +147,8 @@ def summarize(
             merged = dict(zip(several, run.answers(_OF_NOTES, several), strict=True))
             notes = [merged.get(group, group) for group in groups]
     except MigrationError as error:
-        error.add_note(_report(connection))
+        if connection.requests:
+            error.add_note(_report(connection))
         raise
     finally:
         connection.close()
@@ -199,7 +200,8 @@ def _room(endpoint: Endpoint, store: Store) -> tuple[Counter, int, int]:
     try:
         target = inspect(None, model=endpoint.model, store=store)
     except UnknownModel as error:
-        remedy = "give its window in ~/.session-migrator/models.json, or name another in SESSION_MIGRATOR_LLM_MODEL"
+        file = f'~/.session-migrator/models.json ({{"{endpoint.model}": {{"context": 32768}}}})'
+        remedy = f"give its window in {file}, or name another in SESSION_MIGRATOR_LLM_MODEL"
         raise UnknownModel(str(error), remedy, error.near) from error
     window, counter = target.window, target.counter
     context = window.context or window.max_input or 0

@@ -255,7 +255,7 @@ def _as_memory(
     def carry(workspace: Workspace, name: str) -> _Result:
         known = migrations.blocks_in(workspace, place / spec.index)
         written = memory_files.write(session, memory, spec, place, name, day, known)
-        return _Result(written=written, resume=None, kept={})
+        return _Result(written=written, resume=None, kept={}, warnings=remarks.on_blocks(written))
 
     return _once(planned, order, migrations.lineage(session, options), folder, carry)
 

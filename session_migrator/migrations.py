@@ -103,8 +103,8 @@ def untouched(store: Store, paths: Collection[str]) -> set[str]:
 
 
 def undo(store: Store, migration: str) -> Document:
-    """Take back what a migration wrote, that and nothing else; its record. Raises NotFound, and Refused where the
-    migrated session has been continued since."""
+    """Take back what a migration wrote, that and nothing else; its record, with what was ``removed``. Raises NotFound,
+    and Refused where the migrated session has been continued since."""
     found = [(place, row) for place, row in records(store) if str(row.get("migration")).startswith(migration)]
     if len(found) != 1 or not migration:
         problem = f"{migration!r} fits {len(found)} migrations" if found else f"no migration is called {migration!r}"
@@ -114,18 +114,20 @@ def undo(store: Store, migration: str) -> Document:
         written = _written(row["written"])
         for path, digest in _digests(written).items():
             if row["digests"].get(path) != digest:
-                raise Refused(f"the session was continued since: {path} has changed", "nothing was taken back")
+                problem = f"the session was continued since: {path} has changed"
+                raise Refused(problem, "delete it in its agent if you do not want it; nothing was taken back")
         if written.pending and not Path(written.paths[0]).exists():
             raise Refused("the client has taken the session up since", "delete it there; nothing was taken back")
         for block in filter(blocks.is_changed, written.blocks):
             raise Refused(f"the block in {block.path} was edited since", "take it out by hand; nothing was taken back")
+        gone = [*_digests(written), *(f"the block in {b.path}" for b in written.blocks if blocks.is_there(b))]
         take_back(written)
         workspace.remove(RECORDS, row["migration"])
         _hand_down(workspace, written)
         originals = row.get("originals")
         if originals and not any(other.get("originals") == originals for _, other in records(store)):
             workspace.remove("originals", originals)
-    return row
+    return {**row, "removed": gone}
 
 
 def _hand_down(workspace: Workspace, gone: Written) -> None:

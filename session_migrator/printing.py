@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +44,9 @@ def show_migration(done: Migration) -> None:
         return
     for path in done.target["paths"]:
         click.echo(f"{'wrote:' if done.mode == 'memory' else 'session:':<9}{path}")
-    click.echo(f"undo:    session-migrator undo {done.migration}")
+    home = os.environ.get("SESSION_MIGRATOR_HOME")
+    store = f"SESSION_MIGRATOR_HOME={shlex.quote(home)} " if home else ""
+    click.echo(f"undo:    {store}session-migrator undo {done.migration}")
     if done.target["resume"]:
         click.echo(f"resume:  {done.target['resume']}")
 

@@ -72,6 +72,14 @@ def over_limit(spec: MemorySpec, folder: Path, bodies: Mapping[Path, str]) -> li
     ]
 
 
+def on_blocks(written: Written) -> tuple[str, ...]:
+    """What is to be known of blocks that took the place of other migrations'."""
+    return tuple(
+        f"the block of migration {blocks.name_of(block.replaced)} in {block.path} is replaced; undo brings it back"
+        for block in written.blocks if block.replaced
+    )  # fmt: skip
+
+
 def on_written(spec: AgentSpec, written: Written) -> tuple[str, ...]:
     """What is to be known of a session that its client takes whole only with variables, or that it has still to be
     told of."""

@@ -41,10 +41,8 @@ def undo(migration: str) -> None:
     from .storage import Store
 
     done = take_back(Store(), migration)
-    for path in done["written"]["paths"]:
-        click.echo(f"removed: {path}")
-    for block in done["written"].get("blocks", ()):
-        click.echo(f"removed: the block in {block['path']}")
+    for each in done["removed"]:
+        click.echo(f"removed: {each}")
 
 
 @click.command("recall")

@@ -251,7 +251,9 @@ def test_a_refused_connection_is_one_line(stub: StubLLM) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-    assert "cannot be reached" in str(failure(stub, url=url))
+    error = failure(stub, url=url)
+    assert "cannot be reached" in str(error)
+    assert not hasattr(error, "__notes__")
 
 
 @pytest.mark.parametrize("body", [b"<html>hello</html>", b"[1]", b'"text"', b"", b'{"a": NaN}', b"\xff"])

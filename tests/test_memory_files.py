@@ -181,6 +181,9 @@ def test_a_second_session_takes_the_place_of_the_first_in_the_index_and_follows_
     after_first = contents(project)
     second = carry(chat("Another goal.", "Done."))
     assert f"begin {second.migration}".encode() in block_of(project / INDEX)
+    told = f"the block of migration {first.migration} in {project / INDEX} is replaced; undo brings it back"
+    assert told in second.warnings
+    assert not any("replaced" in warning for warning in first.warnings)
     assert (project / INDEX).read_bytes().startswith(b"# Notes\n\n<!-- session")
     assert (project / INDEX).read_bytes().endswith(b"-->\n\n## More\n")
     names = [match[1].decode() for match in BLOCK.finditer((project / LOG).read_bytes())]
@@ -198,7 +201,8 @@ def test_taken_back_in_any_order_nothing_of_ours_is_left(
     done = [carry(chat(f"Goal {number}.", "Done.")) for number in range(3)]
     left = [0, 1, 2]
     for number in order:
-        undo(done[number])
+        removed = migrations.undo(Store(), str(done[number].migration))["removed"]
+        assert (f"the block in {project / INDEX}" in removed) is (number == left[-1])
         left.remove(number)
         shown = re.findall(r"begin (\w+)", (project / INDEX).read_text(encoding="utf-8"))
         assert shown == [str(done[number].migration) for number in left[-1:]]

@@ -150,7 +150,8 @@ def test_the_ledger_tells_what_was_done_the_newest_first(carry: Carry) -> None:
 def test_undo_takes_back_just_what_was_written(tmp_path: Path, carry: Carry, to: str) -> None:
     done = carry(named(), to=to)
     assert contents(tmp_path / to)
-    migrations.undo(Store(), str(done.migration))
+    removed = migrations.undo(Store(), str(done.migration))["removed"]
+    assert done.target["paths"][0] in removed
     assert not (tmp_path / to).exists()
     assert migrations.listing(Store()) == []
     assert carry(named(), to=to).migration != done.migration

