@@ -298,7 +298,8 @@ def migrate(
         show_migration(done)
     if start and done.target["resume"]:
         sys.stdout.flush()
-        sys.exit(subprocess.run(done.target["resume"], shell=True, check=False).returncode)
+        shell = shutil.which("bash")  # an older sh takes no control characters in a word
+        sys.exit(subprocess.run(done.target["resume"], shell=True, executable=shell, check=False).returncode)
 
 
 def _check_start(agent: str, form: Form) -> None:

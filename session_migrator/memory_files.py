@@ -12,7 +12,7 @@ from pathlib import Path
 
 from . import agents, blocks, migrations
 from .agents import Block, MemorySpec, Written
-from .errors import WriteError
+from .errors import Refused, WriteError
 from .exporter import markdown_pieces
 from .exporter.transcript import one_line
 from .files import write_new
@@ -44,8 +44,12 @@ def write(
 ) -> Written:
     """Write the memory of a session into the files of a project folder, read them back, and say what was written: its
     path is the archive. ``name`` names the blocks and the archive, ``known`` are the blocks that stand in the index.
-    Whatever fails, what was written is taken back. Raises WriteError, Refused (a file that is no text)."""
+    Whatever fails, what was written is taken back. Raises WriteError, Refused (a file that is no text, a link that
+    leads out of the folder)."""
     archive = _archive(spec, folder, name)
+    if not Path(spec.index).is_absolute():
+        for path in (archive, *bodies(session, memory, spec, folder, name, day)):
+            _stays_within(folder, path)
     written = Written(session_id=None, paths=(str(archive),), folders=write_new(archive, _whole(session, memory)))
     try:
         for path, body in bodies(session, memory, spec, folder, name, day).items():
@@ -59,6 +63,13 @@ def write(
         migrations.take_back(written)
         raise
     return written
+
+
+def _stays_within(folder: Path, path: Path) -> None:
+    """A project may come from anybody, and a link in it lead to any file of the user's. Raises Refused."""
+    real = Path(os.path.realpath(path))
+    if not real.is_relative_to(os.path.realpath(folder)):
+        raise Refused(f"{path} leads out of the folder, to {real}", "name that file with --memory-file if you mean it")
 
 
 def _archive(spec: MemorySpec, folder: Path, name: str) -> Path:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -43,9 +42,11 @@ def show_migration(done: Migration) -> None:
         click.echo("dry run: nothing was written")
         return
     for path in done.target["paths"]:
-        click.echo(f"{'wrote:' if done.mode == 'memory' else 'session:':<9}{path}")
+        click.echo(f"{'wrote:' if done.mode == 'memory' else 'session:':<9}{printable(path)}")
+    from .agents.spec import quoted
+
     home = os.environ.get("SESSION_MIGRATOR_HOME")
-    store = f"SESSION_MIGRATOR_HOME={shlex.quote(home)} " if home else ""
+    store = f"SESSION_MIGRATOR_HOME={quoted(home)} " if home else ""
     click.echo(f"undo:    {store}session-migrator undo {done.migration}")
     if done.target["resume"]:
         click.echo(f"resume:  {done.target['resume']}")

@@ -42,7 +42,9 @@ def undo(migration: str) -> None:
 
     done = take_back(Store(), migration)
     for each in done["removed"]:
-        click.echo(f"removed: {each}")
+        click.echo(f"removed: {printable(each)}")
+    if not done["removed"]:
+        click.echo("nothing of it was left")
 
 
 @click.command("recall")

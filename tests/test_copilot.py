@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -184,6 +185,14 @@ def test_a_session_that_was_continued_stays(tmp_path: Path, project: Path) -> No
         file.write(json.dumps(an_event("session.resume")) + "\n")
     with pytest.raises(Refused, match="continued since"):
         migrations.undo(Store(), str(done.migration))
+
+
+def test_a_line_of_many_spaces_in_the_file_beside_a_log_is_read_in_linear_time(tmp_path: Path) -> None:
+    path = a_log(tmp_path / "session-state" / "s" / "events.jsonl", an_event("user.message", 1, content="one"))
+    path.with_name("workspace.yaml").write_text(f"name: a{' ' * 60_000}b\ncwd: /p\n")
+    start = time.process_time()
+    assert str(SPEC.read(path).session.title).endswith("b")
+    assert time.process_time() - start < 5  # quadratic: a quarter of a minute
 
 
 def test_a_title_and_a_folder_of_any_characters_are_read_back(tmp_path: Path, project: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from session_migrator import Store, migrations
-from session_migrator.agents import databases
+from session_migrator.agents import databases, sqlite
 from session_migrator.agents.spec import Database, Rows, Written
 from session_migrator.errors import WriteError
 
@@ -155,3 +155,16 @@ def test_rows_that_the_client_makes_of_the_others_are_no_sign_of_a_session_that_
     assert migrations.untouched(Store(), [place]) == {place}
     run(path, "UPDATE message SET data = 'x' WHERE id = 'm1'")
     assert migrations.untouched(Store(), [place]) == set()
+
+
+def test_a_view_in_the_place_of_a_table_is_not_read(path: Path) -> None:
+    """Its rows may have no end."""
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE one (id)")
+        endless = "WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT id FROM n"
+        database.execute(f"CREATE VIEW session AS {endless}")
+        database.commit()
+    with sqlite.copied(path) as copy:
+        assert sqlite.records(copy, "one") == []
+        with pytest.raises(sqlite3.Error):
+            sqlite.records(copy, "session")

@@ -260,6 +260,21 @@ def test_an_agent_with_one_file_gets_one_block_there(project: Path, carry: Remem
     assert f"](<.session-migrator/{done.migration}.md>)" in (project / file).read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("link", ["CLAUDE.md", ".session-migrator"])
+def test_a_link_that_leads_out_of_the_project_is_not_followed_unless_named(
+    project: Path, carry: Remember, tmp_path: Path, link: str
+) -> None:
+    """A project that was cloned may hold any link."""
+    outside = tmp_path / "outside"
+    (project / link).symlink_to(outside)
+    with pytest.raises(Refused, match="leads out of the folder"):
+        carry(to="claude-code", form="memory")
+    assert not outside.exists()
+    if link == "CLAUDE.md":
+        carry(to="claude-code", form="memory", memory_file=outside)
+        assert "session-migrator:begin" in outside.read_text(encoding="utf-8")
+
+
 def test_a_file_can_be_named_and_a_link_stays_a_link(project: Path, carry: Remember) -> None:
     (project / "CLAUDE.md").write_text("# Rules\n", encoding="utf-8")
     (project / "CODEBUDDY.md").symlink_to("CLAUDE.md")

@@ -18,6 +18,7 @@ from places import LONG, MODELS, content, environment, go_on
 
 from session_migrator import Store, from_messages, list_sessions, migrate, migrations, read_session
 from session_migrator.agents.codex import writer as codex_writer
+from session_migrator.agents.spec import quoted
 from session_migrator.errors import NotFound, Refused, WriteError
 from session_migrator.migration import Migration
 
@@ -296,6 +297,17 @@ def test_a_source_that_is_written_to_meanwhile_is_read_as_it_stood_and_a_warning
     done = carry(source)
     assert any("being written" in warning for warning in done.warnings)
     assert len(read_session(Path(done.target["paths"][0])).messages) == 68
+
+
+# --- the command that goes on
+
+
+@pytest.mark.parametrize("word", ["plain", "it's a b", "\x1b[31mred\n", "\x07'\\é", "日本\u2028", "\udcff"])
+def test_a_word_of_a_command_is_one_word_to_a_shell_and_does_nothing_to_a_terminal(word: str) -> None:
+    shown = quoted(word)
+    assert shown.isprintable()
+    done = subprocess.run(["bash", "-c", os.fsencode(f"printf %s {shown}")], capture_output=True, check=True)
+    assert done.stdout == os.fsencode(word)
 
 
 # --- --run

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, cast
 
 from ..files import is_file
-from .jsonl import Record, table
+from .jsonl import Record, parse, table
 
-_STRING_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_STRING_OR_COMMA = re.compile(r'"(?:\\.|[^"\\])*"|,(?=\s*[}\]])', re.DOTALL)
+# What has no end goes to the end of the text, so that nothing is looked at twice.
+_STRING_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"?|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+_STRING_OR_COMMA = re.compile(r'"(?:\\.|[^"\\])*"?|,(?=\s*[}\]])', re.DOTALL)
 
 
 def settings_of(path: Path) -> Record:
@@ -30,10 +29,9 @@ def _parsed(path: Path) -> Record | None:
         words = path.read_text(encoding="utf-8-sig")
         for pattern in (_STRING_OR_COMMENT, _STRING_OR_COMMA):
             words = pattern.sub(lambda found: found[0] if found[0].startswith('"') else " ", words)
-        data: Any = json.loads(words)
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError):
         return None
-    return cast(Record, data) if isinstance(data, dict) else None
+    return parse(words.encode())
 
 
 def joined(lower: Record, upper: Record) -> Record:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -243,6 +244,19 @@ class AgentSpec:
         the one the client would take, with the variables, and with the model where one is named."""
         taken = self.program_home() if self.program_home else self.locate(None)
         named = () if home == taken else ((self.home_variable, str(self.named_home(home))),)
-        assignments = [f"{name}={shlex.quote(value)}" for name, value in (*named, *variables)]
-        command = shlex.join([self.program, *self.resume_arguments(session_id, model)])
-        return f"cd {shlex.quote(str(folder))} && {' '.join([*assignments, command])}"
+        assignments = [f"{name}={quoted(value)}" for name, value in (*named, *variables)]
+        command = map(quoted, [self.program, *self.resume_arguments(session_id, model)])
+        return f"cd {quoted(str(folder))} && {' '.join([*assignments, *command])}"
+
+
+def quoted(word: str) -> str:
+    """A word as a shell takes it (bash, zsh, ksh), with no character in it that a terminal would act on."""
+    if word.isprintable():
+        return shlex.quote(word)
+    return "$'" + "".join(map(_escaped, word)) + "'"
+
+
+def _escaped(char: str) -> str:
+    if char.isprintable():
+        return f"\\{char}" if char in "\\'" else char
+    return "".join(f"\\x{byte:02x}" for byte in os.fsencode(char))

@@ -42,7 +42,13 @@ def copied(path: Path) -> Generator[sqlite3.Connection]:
             raise ReadError(f"cannot read {path}: {error.strerror}", "check the path and its permissions") from error
         with contextlib.closing(sqlite3.connect(copy, factory=_Connection)) as database:
             database.text_factory = _text
+            database.set_authorizer(_no_views)
             yield database
+
+
+def _no_views(action: int, first: str | None, second: str | None, schema: str | None, inner: str | None) -> int:  # noqa: ARG001
+    """Nothing is read through a view (``inner``) or a trigger: what stands in one may have no end."""
+    return sqlite3.SQLITE_DENY if inner else sqlite3.SQLITE_OK
 
 
 def _text(data: bytes) -> str:

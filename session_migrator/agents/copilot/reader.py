@@ -20,7 +20,7 @@ from .messages import conversation
 
 LOG, WORKSPACE = "events.jsonl", "workspace.yaml"
 _SIGN = re.compile(rb'"type"\s*:\s*"session\.start"[^\n]*"(?:copilotVersion|producer)"|"copilotVersion"\s*:')
-_LINE = re.compile(r"^(\w+):[ \t]+(\S.*?)[ \t]*$", re.MULTILINE)
+_KEY = re.compile(r"\w+:[ \t]")
 
 
 def recognises(head: bytes) -> bool:
@@ -77,7 +77,8 @@ def workspace_of(path: Path) -> dict[str, str]:
         words = head(path.with_name(WORKSPACE), 64 * 1024).decode("utf-8", "replace") if path.name == LOG else ""
     except ReadError:
         return {}
-    return {key: _scalar(value) for key, value in _LINE.findall(words)}
+    rows = (line.partition(":") for line in words.split("\n") if _KEY.match(line))
+    return {key: _scalar(value.strip()) for key, _, value in rows if value.strip()}
 
 
 def _scalar(value: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
 import sqlite3
 import time
 import uuid
@@ -19,7 +18,7 @@ from .. import databases, objects, programs, sqlite
 from ..jsonl import Record, dump, rows, table, text
 from ..models import fitted
 from ..pi.entries import Fit, entries
-from ..spec import Entry, Rows, Written
+from ..spec import Entry, Rows, Written, quoted
 from . import client
 
 _SECONDS = 120
@@ -102,8 +101,8 @@ def _pin(fit: Fit, home: Path, folder: Path) -> Record:
 
 def _command(home: Path) -> str:
     """What the user has to run for OpenClaw to take a session up, from 2026.8.1 on."""
-    assigned = "".join(f"{name}={shlex.quote(value)} " for name, value in _variables(home).items())
-    return assigned + shlex.join([client.PROGRAM, *_IMPORT])
+    assigned = [f"{name}={quoted(value)}" for name, value in _variables(home).items()]
+    return " ".join([*assigned, client.PROGRAM, *_IMPORT])
 
 
 def _variables(home: Path) -> dict[str, str]:
