@@ -52,9 +52,11 @@ _TO_DO = re.compile(
     r"(?:\n\s*(?:[-*]|\d+[.)])\s.*$)*",
     re.MULTILINE | re.IGNORECASE,
 )
-# What means something to those who load the file: a comment, and an import of a file (Claude Code, Gemini CLI; Copilot
-# CLI also behind a backslash, and behind any character but these).
-_ACTIVE = re.compile(r"`[^`\n]*`|<(?=!--)|(?<![A-Za-z0-9_])@(?=[^\s@])")
+# What means something to those who load the file, or show it: HTML and comments, the end of what a link or a picture is
+# called, and an import of a file (Claude Code, Gemini CLI; Copilot CLI also behind a backslash, and behind any
+# character but these).
+_ACTIVE = re.compile(r"`[^`\n]*`|<(?=[A-Za-z/!?])|\](?=[(\[:])|(?<![A-Za-z0-9_])@(?=[^\s@])")
+_BLOCK_MARKS = re.compile(r"^(?:[#>*+-]+\s+|\[[ xX]\]\s+)+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +150,7 @@ def remember(session: Session, meta: Mapping[str, Any] | None = None) -> Memory:
         section("next", rows=list(_next(known, last)), rank=1),
         section("source", rows=list(_source(session, about, len(turns), words))),
     )
-    title = one_line(str(about["title"] or goal or session.id), 80)
+    title = _BLOCK_MARKS.sub("", one_line(str(about["title"] or goal or session.id), 80))
     return Memory(title=inert(title), language=spoken, sections=sections)
 
 
@@ -228,7 +230,8 @@ def _summary(messages: Iterable[Message]) -> str:
 
 def _step(turn: _Turn, words: Mapping[str, str]) -> str:
     asked, answered = _prose(turn.asked, _STEP), _prose(turn.answered, 2 * _STEP)
-    return f"- {asked} → {answered} ({words['turn']} {turn.number}, {turn.time})"
+    when = f", {turn.time}" if turn.time else ""
+    return f"- {asked} → {answered} ({words['turn']} {turn.number}{when})"
 
 
 def _files(known: Ledger, words: Mapping[str, str]) -> Iterator[str]:
@@ -301,7 +304,7 @@ def _prose(text: str, most: int) -> str:
 
 def inert(text: str) -> str:
     """A text that does nothing where it is loaded as Markdown."""
-    return _ACTIVE.sub(lambda found: {"<": "&lt;", "@": "&#64;"}.get(found[0], found[0]), text)
+    return _ACTIVE.sub(lambda found: {"<": "&lt;", "@": "&#64;", "]": "\\]"}.get(found[0], found[0]), text)
 
 
 def _code(text: str) -> str:

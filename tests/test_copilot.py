@@ -12,7 +12,7 @@ from places import FIXTURES, LONG, MODELS
 
 from session_migrator import Store, agents, list_sessions, migrate, migrations, read_session
 from session_migrator.errors import FormatError, NoConversation, Refused
-from session_migrator.model import Image, Message, Session, Text, Thinking, ToolCall, ToolResult
+from session_migrator.model import Image, Message, Session, Text, Thinking, ToolCall, ToolResult, Unknown
 from session_migrator.sequences import full_history
 from session_migrator.target import inspect
 
@@ -152,6 +152,15 @@ def test_events_that_lie_on_several_lines_each_are_found_in_a_row(tmp_path: Path
     reading = SPEC.read(path)
     assert texts(reading.session.messages) == ["1\nmore", "2\nmore", "3\nmore"]
     assert [loss.kind for loss in reading.losses] == ["bad_line"]
+
+
+def test_a_text_that_is_none_is_told(tmp_path: Path) -> None:
+    path = a_log(
+        tmp_path / "events.jsonl", an_event("user.message", 1, content=["lost"]),
+        an_event("user.message", 2, content="look"), an_event("assistant.message", 3, content={"t": 1}),
+    )  # fmt: skip
+    messages = SPEC.read(path).session.messages
+    assert [type(part) for message in messages for part in message.parts] == [Unknown, Text, Unknown]
 
 
 def test_a_log_of_2025_lies_alone(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def test_the_index_keeps_what_is_most_important(carry: Remember, project: Path) 
     assert "> The goal is a parser." in text
     assert "> Latest words." in text
     assert "- Next: the last one." in text
-    assert "(turn 41, " in text  # the newest step before the latest
+    assert "(turn 41)" in text  # the newest step before the latest
     assert "(turn 2, " not in text
 
 
@@ -258,6 +258,18 @@ def test_an_agent_with_one_file_gets_one_block_there(project: Path, carry: Remem
     assert (project / file).read_bytes().startswith(b"# Rules\n\n<!-- session-migrator:begin ")
     assert (project / file).stat().st_mode & 0o777 == 0o644
     assert f"](<.session-migrator/{done.migration}.md>)" in (project / file).read_text(encoding="utf-8")
+
+
+def test_links_pictures_and_html_that_the_session_says_are_text(project: Path, carry: Remember) -> None:
+    evil = "![x](http://evil/?q=1) <script>y</script> </details> [z][w]\n\n[w]: http://evil\n"
+    carry(chat(f"# - [ ] Goal {evil}", evil, f"Now `[a](b) <c>`. {evil}", evil), to="claude-code", form="memory")
+    text = (project / "CLAUDE.md").read_text(encoding="utf-8")
+    inside = text.split("-->\n", 1)[1].rsplit("<!--", 1)[0]
+    assert inside.startswith("## Goal ![x\\](http://evil/?q=1) &lt;script>y&lt;/script>")
+    assert "`[a](b) <c>`" in inside
+    plain = re.sub(r"`[^`\n]*`", "", inside)
+    assert [link for link in re.findall(r"(?<!\\)\]\([^)]*\)", plain) if ".session-migrator/" not in link] == []
+    assert not re.search(r"<[A-Za-z/]|(?<!\\)\][\[:]", plain.replace("](<", "]("))
 
 
 @pytest.mark.parametrize("link", ["CLAUDE.md", ".session-migrator"])

@@ -89,6 +89,14 @@ def test_the_last_entry_is_the_leaf_and_other_branches_are_told(tmp_path: Path) 
     assert (loss.kind, loss.severity, loss.detail[:9]) == ("branch", "lossy", "2 entries")
 
 
+def test_an_entry_with_the_id_of_another_one_is_told(tmp_path: Path) -> None:
+    rows = [says("a", None, "one"), says("b", "a", "two", "assistant"), says("b", "a", "again", "assistant")]
+    reading = SPEC.read(a_file(tmp_path, *rows, says("c", "b", "three")))
+    assert texts(reading.session.messages) == ["one", "two", "three"]
+    (loss,) = reading.losses
+    assert (loss.severity, loss.detail[:9]) == ("lossy", "1 entries")
+
+
 def test_a_compaction_stands_for_what_was_before_the_first_that_is_kept(tmp_path: Path) -> None:
     rows = [
         says("a", None, "first"), says("b", "a", "one", "assistant"),

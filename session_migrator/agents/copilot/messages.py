@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ... import timestamps
-from ...model import Compaction, File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult
+from ...model import Compaction, File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Unknown
 from ...toolnames import tool_kind
 from ..drafts import Draft, Drafts
 from ..jsonl import Record, rows, table, text
@@ -127,4 +127,6 @@ def _thinking(words: Any) -> list[Part]:
 
 
 def _text(words: Any) -> list[Part]:
-    return [Text(text=words)] if isinstance(words, str) and words else []
+    if isinstance(words, str):
+        return [Text(text=words)] if words else []
+    return [Unknown(kind="text", raw=words)] if words else []

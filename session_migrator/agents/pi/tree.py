@@ -92,6 +92,9 @@ def active(nodes: Sequence[Node]) -> Active:
         places.setdefault(node.id, index)
     unique = [nodes[index] for index in places.values()]
     losses: list[Loss] = []
+    again = sum(1 for index, node in enumerate(nodes) if node.speaks and places[node.id] != index)
+    if again:
+        losses.append(Loss(kind="branch", detail=f"{again} entries that have the id of another one are not carried"))
     last = next((node for node in reversed(unique) if not node.is_side), None)
     way = list(_line(last, nodes, places, losses))[::-1]
     left = sum(1 for node in unique if node.speaks) - sum(1 for node in way if node.speaks)
