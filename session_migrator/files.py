@@ -9,13 +9,19 @@ import os
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
+from io import BytesIO
 from pathlib import Path
 
 from .errors import Refused, WriteError
 
+_ATTEMPTS = 5  # at a change of a file that others write to
 _PREFIX, _SUFFIX = ".session-migrator-", ".tmp"
 # zlib: its fastest level, and the window bits that stand for a gzip file.
 _LEVEL, _GZIP = 1, 31
+
+
+class _Changed(WriteError):
+    """The file is not what it was when it was read."""
 
 
 def is_file(path: Path | str) -> bool:
@@ -99,23 +105,27 @@ def _put(temporary: Path, path: Path) -> None:
 def rewrite(path: Path, old: str | None, new: str) -> None:
     """Put a new text (UTF-8) into a file of others, with the permissions it has, if it still holds the old one (None:
     there was no file). Raises WriteError."""
+    _rewrite(path, old if old is None else old.encode("utf-8", "surrogateescape"), new.encode("utf-8"))
+
+
+def _rewrite(path: Path, old: bytes | None, new: bytes) -> None:
     try:
         mode = path.stat().st_mode if old is not None else None
         if mode is not None and not os.access(path, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
         raise _cannot(path, error) from error
-    temporary = _write_temporary(path, [new.encode("utf-8")])
+    temporary = _write_temporary(path, [new])
     try:
         if mode is not None:
             temporary.chmod(mode)
-        there = path.read_bytes().decode("utf-8", "surrogateescape") if path.exists() else None
+        there = path.read_bytes() if path.exists() else None
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise _cannot(path, error) from error
     if there != old:
         temporary.unlink(missing_ok=True)
-        raise WriteError(f"{path} was written to by another program just now", "try again")
+        raise _Changed(f"{path} was written to by another program just now", "try again")
     _put(temporary, path)
 
 
@@ -142,18 +152,18 @@ def append_line(path: Path, line: bytes) -> bytes:
     """Add one line to a file that others write too, and return the bytes that were added (a line break first where
     the last line has none); every byte that is there stays. Raises WriteError; then nothing is added."""
     make_folder(path.parent)
-    added = line
+    added, done = line, 0
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-        with os.fdopen(handle, "r+b") as file:
+        with os.fdopen(handle, "r+b", buffering=0) as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - 1))
             added = (b"\n" if size and file.read(1) != b"\n" else b"") + line
-            file.write(added)
-            file.flush()
+            while done < len(added):
+                done += file.write(added[done:])
             os.fsync(file.fileno())
     except BaseException as error:
-        remove_end(path, added)
+        remove_end(path, added[:done])
         if isinstance(error, OSError):
             raise _cannot(path, error) from error
         raise
@@ -172,33 +182,38 @@ def remove_end(path: Path, added: bytes) -> bool:
                 return False
             file.truncate(size - len(added))
         if size == len(added):
-            path.unlink()
+            Path(os.path.realpath(path)).unlink()
     except OSError:
         return False
     return True
 
 
 def remove_line(path: Path, line: bytes) -> bool:
-    """Take a line out of a file, every other byte staying as it is; whether it was there. A file that holds
-    nothing else goes. Raises WriteError."""
-    if remove_end(path, line):
-        return True
-    line = line.removeprefix(b"\n")
-    try:
-        with path.open("rb") as file:
-            lines = file.readlines()
-        mode = path.stat().st_mode
-    except OSError:
-        return False
-    if line not in lines:
-        return False
-    del lines[len(lines) - 1 - lines[::-1].index(line)]
-    if not lines:
-        path.unlink()
-        return True
-    replace(path, lines)
-    path.chmod(mode)
-    return True
+    """Take a line out of a file, or of the one that a link leads to, every other byte staying as it is; whether it was
+    there. A file that holds nothing else goes. Raises WriteError, also where others write to it without a pause."""
+    path = Path(os.path.realpath(path))
+    for left in reversed(range(_ATTEMPTS)):
+        if remove_end(path, line):
+            return True
+        try:
+            old = path.read_bytes()
+        except OSError:
+            return False
+        lines = BytesIO(old).readlines()
+        if (ours := line.removeprefix(b"\n")) not in lines:
+            return False
+        del lines[len(lines) - 1 - lines[::-1].index(ours)]
+        try:
+            if lines:
+                _rewrite(path, old, b"".join(lines))
+            else:
+                path.unlink()
+        except _Changed:
+            if not left:
+                raise
+        else:
+            return True
+    return False
 
 
 def _write_temporary(path: Path, chunks: Iterable[bytes]) -> Path:

@@ -13,8 +13,10 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from email.utils import parsedate_to_datetime
 from importlib.util import find_spec
 from ipaddress import ip_address
@@ -23,6 +25,7 @@ from urllib.parse import urlsplit
 
 from .errors import FormatError, Unavailable, UsageError
 from .jsondata import Record, as_list, as_object, as_text, loads
+from .llm_answers import BROKE_OFF, answered, joined, wrong
 
 if TYPE_CHECKING:
     import openai
@@ -35,6 +38,8 @@ _VENDORS = (
 )
 
 _PATIENCE = 300.0  # seconds without a sign of an answer: a local model may take minutes to read a part
+# Seconds and bytes that an answer may take: 16,384 tokens, one in a tenth of a second or an event of 2 kB each.
+_LONGEST, _MOST_BYTES = 1_800.0, 32_000_000
 _RETRIES = 2  # of a request that failed
 _ATTEMPTS = 3  # at an answer that can be used
 # The headers that others than OpenAI are sent: the SDK adds what it finds in the environment for OpenAI. By the last
@@ -43,7 +48,6 @@ _HEADERS = {
     "host", "accept", "accept-encoding", "connection", "user-agent", "content-type", "content-length",
     "x-stainless-raw-response",
 }  # fmt: skip
-_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +152,10 @@ def check_installed() -> None:
         raise UsageError(problem, 'pip install "session-migrator[llm]"')
 
 
+class _Endless(BaseException):
+    """An answer that takes more than any may. No Exception, since the SDK asks again after each of those."""
+
+
 class Connection:
     """A way to ask one model, from several threads at once. ``longest``: tokens that an answer may have, its
     reasoning included. ``requests``, ``read`` and ``written`` say how many requests were sent and how many tokens the
@@ -192,7 +200,7 @@ class Connection:
         """An answer, what is wrong with it, and the tokens that were read for it, 0 where that is not said."""
         body = self._sent(messages)
         if body is None:
-            return "", _UNFINISHED["error"], 0
+            return "", BROKE_OFF, 0
         choices = as_list(body.get("choices")) or []
         choice = as_object(choices[0]) if choices else None
         message = as_object(choice.get("message")) if choice else None
@@ -203,8 +211,8 @@ class Connection:
         with self._counting:
             self.read += read
             self.written += _number(usage.get("completion_tokens"))
-        text = _THOUGHT.sub("", _joined(message.get("content"))).strip()  # reasoning that some servers leave in it
-        return text, _wrong(text, choice.get("finish_reason"), message.get("refusal")), read
+        text = answered(message.get("content"))
+        return text, wrong(text, choice.get("finish_reason"), message.get("refusal")), read
 
     def _sent(self, messages: list[dict[str, str]]) -> Record | None:
         """The document that a request is answered with; None where the answer broke off."""
@@ -227,7 +235,9 @@ class Connection:
             self._refused(error)
         except openai.APITimeoutError:
             failed = self._failed(f"did not answer within {_PATIENCE:g} seconds", "try again later, or a faster model")
-        except openai.OpenAIError as error:
+        except _Endless as error:
+            failed = self._failed(str(error), "try another model, or another server of it")
+        except Exception as error:  # noqa: BLE001  (the SDK's own, and whatever an answer makes it trip over)
             why = getattr(error.__cause__, "__class__", type(error)).__name__
             self.requests -= 1
             failed = self._failed(f"cannot be reached ({why})", f"check that it runs, the network, and {_OWN}_BASE_URL")
@@ -296,7 +306,8 @@ def _assembled(chunks: Iterable[object]) -> Record | None:
     """What a stream would have been as a document; None where it broke off. Raises APITimeoutError."""
     import openai
 
-    content, refusal, finish = "", "", None
+    contents: list[str] = []
+    refusal, finish = "", None
     usage: Record = {}
     try:
         for chunk in chunks:
@@ -305,14 +316,14 @@ def _assembled(chunks: Iterable[object]) -> Record | None:
             for given in as_list(record.get("choices")) or []:
                 choice = as_object(given) or {}
                 delta = as_object(choice.get("delta")) or {}
-                content += _joined(delta.get("content"))
+                contents.append(joined(delta.get("content")))
                 refusal += as_text(delta.get("refusal")) or ""
                 finish = as_text(choice.get("finish_reason")) or finish
     except openai.APITimeoutError:
         raise
-    except (openai.APIError, ValueError):  # an error in its midst; a piece that is no JSON
+    except (openai.APIError, ValueError, RecursionError):  # an error in its midst; a piece that is no JSON, or too deep
         return None
-    message = {"content": content, "refusal": refusal}
+    message = {"content": "".join(contents), "refusal": refusal}
     return {"choices": [{"message": message, "finish_reason": finish or "error"}], "usage": usage}
 
 
@@ -327,6 +338,7 @@ def _client(endpoint: Endpoint) -> openai.OpenAI:
             request.headers["Authorization"] = f"Bearer {endpoint.key}"
 
     def read(response: Any) -> None:
+        response.iter_bytes = _limited(response.iter_bytes)  # by which all is read, by the SDK too
         if not _is_stream(response.headers):
             response.read()  # here, where the SDK tells a failure as its own
 
@@ -340,11 +352,29 @@ def _client(endpoint: Endpoint) -> openai.OpenAI:
     )  # fmt: skip
 
 
+def _limited(pieces: Callable[..., Iterator[bytes]]) -> Callable[..., Iterator[bytes]]:
+    """The same pieces of an answer, as long as they are not too many or too late; then _Endless is raised."""
+    until = time.monotonic() + _LONGEST
+
+    def within(*options: Any) -> Iterator[bytes]:
+        size = 0
+        for piece in pieces(*options):
+            size += len(piece)
+            if size > _MOST_BYTES:
+                raise _Endless(f"answered with more than {_MOST_BYTES:,} bytes")
+            if time.monotonic() > until:
+                raise _Endless(f"came to no end within {_LONGEST:g} seconds")
+            yield piece
+
+    return within
+
+
 def _what_it_says(body: object) -> str:
-    """The code and the message of an error, as one text to search in."""
+    """The code and the message of an error, as one text to search in, its first 10,000 characters."""
     error = as_object(body) or {}
     error = as_object(error.get("error")) or error
-    return " ".join(str(error.get(name) or "") for name in ("code", "type", "message")) + str(body if not error else "")
+    said = [error.get(name) for name in ("code", "type", "message")] if error else [body]
+    return " ".join(as_text(each) or "" for each in said)[:10_000]
 
 
 def _seconds(given: str | None) -> int | None:
@@ -353,48 +383,11 @@ def _seconds(given: str | None) -> int | None:
         return round(float(given)) or 1
     try:
         until = parsedate_to_datetime(given or "")
-    except ValueError:
+        return max(1, round((until - datetime.now(until.tzinfo)).total_seconds()))
+    except (ValueError, OverflowError, IndexError, TypeError):  # email.utils stumbles in all these ways
         return None
-    from datetime import datetime
-
-    return max(1, round((until - datetime.now(until.tzinfo)).total_seconds()))
 
 
 def _number(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
-
-
-def _joined(content: Any) -> str:
-    """The text of a message: a text, or blocks of them."""
-    blocks = [as_object(block) or {} for block in as_list(content) or []]
-    texts = [as_text(block.get("text")) or "" for block in blocks if block.get("type") == "text"]
-    return as_text(content) or "".join(texts)
-
-
-def _wrong(text: str, finish: Any, refusal: Any) -> str:
-    """What is wrong with an answer, whatever was asked; empty where nothing is."""
-    if refusal:
-        return "it refuses"
-    if finish in _UNFINISHED:
-        return _UNFINISHED[finish]
-    if not text:
-        return "it is empty"
-    return "it repeats itself" if repeats(text) else ""
-
-
-_UNFINISHED = {
-    "content_filter": "it refuses", "length": "it was cut off at its longest", "error": "it broke off",
-    "abort": "it broke off", "insufficient_system_resource": "it broke off",
-}  # fmt: skip
-
-
-def repeats(text: str) -> bool:
-    """Whether a text has run into a loop: the same words four times at its end, or a long line five times anywhere,
-    whatever its number in a list."""
-    lines = [re.sub(r"^\s*(?:[-*+]|\d+[.)])\s+", "", line).strip() for line in text.splitlines()]
-    long = [line for line in lines if len(line) >= 20 and any(map(str.isalpha, line))]
-    if any(long.count(line) >= 5 for line in set(long)):
-        return True
-    end = " ".join(" ".join(lines).split())[-2_000:]
-    periods = (end[-length:] for length in range(6, len(end) // 4 + 1))
-    return any(end.endswith(period * 4) and any(map(str.isalpha, period)) for period in periods)
+    """A count of tokens, 0 where it is none that a request can have."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 1_000_000_000 else 0

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 from stub_llm import Reply, StubLLM, in_turn, refused, serving
 
-from session_migrator import llm
+from session_migrator import llm, llm_answers
 from session_migrator.errors import Unavailable, UsageError
 from session_migrator.llm import Connection, Endpoint, configured
 
@@ -157,7 +157,9 @@ def test_a_stream_that_breaks_off_is_asked_for_again(reply: Reply) -> None:
 @pytest.mark.parametrize(
     "piece", ["5", "[1]", '"text"', "null", "nothing", "{}", '{"choices": 5}', '{"choices": [null]}', '{"error": 5}',
               '{"choices": [{"delta": 5, "finish_reason": 7}], "usage": 3}',
-              "\xff", '{"choices": [{"delta": {"content": 4}}]}'],
+              "\xff", '{"choices": [{"delta": {"content": 4}}]}', '{"choices": ' + "[" * 100_000,
+              '{"choices": ' + "[" * 900 + "]" * 900 + "}"],
+    ids=lambda piece: piece[:40],
 )  # fmt: skip
 def test_pieces_that_are_none_are_no_answer(stub: StubLLM, piece: str) -> None:
     body = f"data: {piece}\n\ndata: [DONE]\n\n".encode("latin-1")
@@ -227,6 +229,15 @@ def test_a_date_to_retry_after_is_understood(stub: StubLLM) -> None:
     assert "seconds" in failure(stub).remedy
 
 
+@pytest.mark.parametrize(
+    "date", ["Mon, 01 Jan 99999999999999999999 00:00:00 GMT", "Mon, 01 Jan 9999 00:00:00 -9999", "9" * 400, "1e400",
+             "Mon, 01 Jan 2027 00:00:00 +99999999999999999", "Mon, 01 Jan 0001 00:00:00 +2300", "Mon, 99 Jan 2027"],
+)  # fmt: skip
+def test_a_date_that_is_none_is_no_date(stub: StubLLM, date: str) -> None:
+    stub.answers = lambda _: refused(429, "slow down", Retry_After=date, x_should_retry="false")
+    assert "429: it is asked too often" in str(failure(stub))
+
+
 @pytest.mark.parametrize("reply", [refused(402, "Insufficient Balance"), refused(429, "no", "insufficient_quota")])
 def test_an_account_without_credit_is_told_from_a_busy_service(stub: StubLLM, reply: Reply) -> None:
     stub.answers = lambda _: reply
@@ -269,6 +280,34 @@ def test_what_is_no_json_object_is_no_answer(stub: StubLLM, body: bytes, kind: s
 def test_json_that_is_no_completion_is_no_answer(stub: StubLLM, body: object) -> None:
     stub.answers = lambda _: Reply(body=json.dumps(body).encode())
     assert "something else than a completion" in str(failure(stub))
+
+
+@pytest.mark.parametrize("finish", [[], ["stop"], {}, 5, None])
+def test_an_end_that_is_none_does_no_harm(stub: StubLLM, finish: object) -> None:
+    choice = {"message": {"role": "assistant", "content": "## Goal"}, "finish_reason": finish}
+    usage = {"prompt_tokens": 10**400, "completion_tokens": -1}
+    stub.answers = lambda _: Reply(body=json.dumps({"choices": [choice], "usage": usage}).encode())
+    assert ask(stub) == "## Goal"
+
+
+@pytest.mark.parametrize("status", [200, 302, 400, 429, 500])
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+def test_an_answer_without_an_end_is_left(
+    stub: StubLLM, monkeypatch: pytest.MonkeyPatch, status: int, kind: str
+) -> None:
+    piece = b'data: {"choices": [{"index": 0, "delta": {"content": "more "}}]}\n\n'
+    headers = {"Content-Type": kind, "Location": "/"}
+    stub.answers = lambda _: Reply(body=piece * 4_000, status=status, headers=headers)
+    monkeypatch.setattr(llm, "_MOST_BYTES", 200_000)
+    assert "answered with more than 200,000 bytes" in str(failure(stub))
+    monkeypatch.setattr(llm, "_LONGEST", 0.0)
+    assert "came to no end within 0 seconds" in str(failure(stub))
+    assert len(stub.seen) == 2 or status in (429, 500)  # which the SDK asks again before it reads a stream
+
+
+def test_an_answer_that_is_far_too_long_is_no_answer(stub: StubLLM) -> None:
+    stub.answers = lambda _: Reply(" ".join(map(str, range(100_000))))
+    assert "it is far too long" in str(failure(stub))
 
 
 def test_a_wrong_address_is_told_from_an_unknown_model(stub: StubLLM) -> None:
@@ -341,6 +380,6 @@ def test_a_list_or_a_table_is_no_loop() -> None:
     table = "| file | edits |\n| --- | --- |\n" + "".join(
         f"| src/{name}.py | {n} |\n" for n, name in enumerate("abcdefgh")
     )
-    assert not llm.repeats(table + "-" * 80)
-    assert not llm.repeats("- done\n- done\n- done\n- done")
-    assert not llm.repeats("\n".join(f"- The row of harbour {n} is right now (turn {n})" for n in range(9)))
+    assert not llm_answers.repeats(table + "-" * 80)
+    assert not llm_answers.repeats("- done\n- done\n- done\n- done")
+    assert not llm_answers.repeats("\n".join(f"- The row of harbour {n} is right now (turn {n})" for n in range(9)))

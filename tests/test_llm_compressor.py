@@ -86,9 +86,18 @@ def test_a_session_that_fits_is_not_sent(stub: StubLLM, project: Path, tmp_path:
     assert not stub.seen
 
 
+STRANGE = [
+    refused(429, "slow", Retry_After="Mon, 01 Jan 99999999999999999999 00:00:00 GMT", x_should_retry="false"),
+    Reply(body=b'{"choices": [{"message": {"content": "x"}, "finish_reason": []}]}'),
+    Reply(body=b'data: {"choices": ' + b"[" * 100_000 + b"\n\n", headers={"Content-Type": "text/event-stream"}),
+    Reply(body=b"data: {}\n\n" * 4_000_000, headers={"Content-Type": "text/event-stream"}, status=400),
+]
+
+
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
+        *zip(STRANGE, ("429", "not the form", "broke off", "32,000,000 bytes"), strict=True),
         (refused(401, "Incorrect API key"), "does not accept the key"),
         (refused(429, "slow", Retry_After="900"), "429"),
         (refused(500, "sorry"), "out of order"), (Reply(body=b"<html>"), "JSON"), (Reply(""), "empty"),
@@ -194,8 +203,9 @@ def test_a_memory_is_summarized_too_and_the_models_words_are_quoted(stub: StubLL
     assert migrate(LONG, "workbuddy", into=project).migration != done.migration
 
 
-def test_where_the_model_fails_the_memory_is_made_without_it(stub: StubLLM, project: Path) -> None:
-    stub.answers = lambda _: refused(500, "sorry")
+@pytest.mark.parametrize("answer", [refused(500, "sorry"), *STRANGE])
+def test_where_the_model_fails_the_memory_is_made_without_it(stub: StubLLM, project: Path, answer: Answer) -> None:
+    stub.answers = lambda _: answer
     done, index = remembered(project)
     assert "### Files" in index
     assert any("the memory is made without an LLM" in warning for warning in done.warnings)
