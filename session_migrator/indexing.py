@@ -7,6 +7,7 @@ anew; what was indexed stays though its session vanishes.
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -63,6 +64,12 @@ def index_sessions(
     return new
 
 
+def command(cwd: Path | str | None, *, everywhere: bool = False) -> str:
+    """What indexes the sessions of a folder (None: of the current one), or all, on the command line."""
+    where = ["--all"] if everywhere else ["--cwd", str(cwd)] if cwd else []
+    return shlex.join(["session-migrator", "index", *where])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:
     """A workspace with the sessions of its folder."""
@@ -105,7 +112,7 @@ def take_in(
     for number, each in enumerate(news):
         if until is not None and time.monotonic() > until:
             left, where = len(news) - number, folder.workspace.folder
-            tell(f"{left:,} sessions of {where} are not indexed: session-migrator index")
+            tell(f"{left:,} sessions of {where} are not indexed: {command(where)}")
             break
         if progress:
             progress(number, len(news), each.name)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from . import agents, timestamps
 from .errors import MigrationError, NotFound, Unavailable, UsageError
 from .exporter.transcript import one_line
-from .indexing import Folder, folders, take_in
+from .indexing import Folder, command, folders, take_in
 from .model import Value
 from .redaction import redact
 from .retrieval import Original, embedders, originals
@@ -85,7 +85,7 @@ def search(
         raise UsageError("the query has no words", "give some, or an identifier")
     where, values = _conditions(agent, since)
     end = time.monotonic() + seconds if seconds is not None else None
-    near = _Near(query, embedders.chosen(network=network))
+    near = _Near(query, embedders.chosen(network=network), command(cwd, everywhere=everywhere))
     warnings: list[str] = []
 
     def searched(index: Index, place: Folder) -> _Matches:
@@ -180,8 +180,8 @@ class _Matches:
 class _Near:
     """The passages whose vectors are near to a query, as long as there is an embedder that answers."""
 
-    def __init__(self, query: str, embedder: Embedder | None) -> None:
-        self._query, self._embedder = query, embedder
+    def __init__(self, query: str, embedder: Embedder | None, remedy: str) -> None:
+        self._query, self._embedder, self._remedy = query, embedder, remedy
         self._problem: str | None = None
         self._left = _FEW
 
@@ -214,7 +214,7 @@ class _Near:
         if self._embedder is None or self._problem:
             return words, "words", [self._problem] if self._problem else []
         count, passages = sum(each.embedded for each in matches), sum(each.passages for each in matches)
-        notes = [f"vectors for {count:,} of {passages:,} passages: session-migrator index"] if count < passages else []
+        notes = [f"vectors for {count:,} of {passages:,} passages: {self._remedy}"] if count < passages else []
         if count < _ENOUGH * passages or not count:
             return words, "words", notes
         vectors = (score for number, each in enumerate(matches) for score in _numbered(number, each.vectors))

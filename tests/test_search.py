@@ -15,7 +15,7 @@ from talks import said, stored
 
 from session_migrator import Session, migrate
 from session_migrator.errors import NotFound, Refused, UsageError
-from session_migrator.indexing import index_sessions
+from session_migrator.indexing import command, index_sessions
 from session_migrator.migrations import undo
 from session_migrator.retrieval.index import NAME
 from session_migrator.retrieval.originals import KIND
@@ -116,6 +116,15 @@ def test_taking_in_twice_adds_nothing(project: Path, talk: Path) -> None:
     assert index_sessions(project) == 0
     os.utime(talk)
     assert index_sessions(project) == 0
+
+
+@pytest.mark.usefixtures("talk")
+def test_what_there_is_no_time_for_is_told_with_the_command_for_that_folder(project: Path) -> None:
+    (told,) = search("8080", everywhere=True, seconds=-1, network=False).warnings
+    assert told == f"1 sessions of {project} are not indexed: session-migrator index --cwd '{project}'"
+    assert [command(None), command(project, everywhere=True)] == [
+        "session-migrator index", "session-migrator index --all",
+    ]  # fmt: skip
 
 
 def test_what_cannot_be_read_is_told_and_hides_nothing(project: Path, talk: Path) -> None:

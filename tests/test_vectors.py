@@ -97,7 +97,9 @@ def test_without_vectors_it_is_words_alone_and_a_note_says_what_would_make_them(
     index_sessions(project, vectors=False)
     answer = search.search("port", project)
     assert answer.by == "words"
-    assert answer.warnings == ("vectors for 0 of 6 passages: session-migrator index",)
+    assert answer.warnings == (f"vectors for 0 of 6 passages: {indexing.command(project)}",)
+    everywhere = search.search("port", project, everywhere=True)
+    assert everywhere.warnings == ("vectors for 0 of 6 passages: session-migrator index --all",)
 
 
 @pytest.mark.usefixtures("talk")
@@ -119,11 +121,14 @@ def test_a_search_makes_a_few_vectors_and_goes_by_words_where_many_are_missing(
     monkeypatch.setattr(search, "_FEW", 1)
     few = search.search("lighthouse", project)
     assert few.by.startswith(LOCAL)
-    assert few.warnings == ("vectors for 31 of 32 passages: session-migrator index",)
+    assert few.warnings == (f"vectors for 31 of 32 passages: {indexing.command(project)}",)
     assert not search.search("lighthouse", project).warnings
     stored(said(*(f"More {number}|And {number}" for number in range(10))), project)
     many = search.search("lighthouse", project)
-    assert (many.by, many.warnings) == ("words", ("vectors for 32 of 52 passages: session-migrator index",))
+    assert (many.by, many.warnings) == (
+        "words",
+        (f"vectors for 32 of 52 passages: {indexing.command(project)}",),
+    )
 
 
 @pytest.mark.usefixtures("talk")
