@@ -122,11 +122,12 @@ def take_in(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _News:
-    """A source that is not in the index as it is now, and how to read it."""
+    """A source that is not in the index as it is now, and how to read it; ``whole``: it is a session, not a part."""
 
     name: str
     stamp: str
     read: Callable[[], Session]
+    whole: bool = True
 
 
 def _news(index: Index, folder: Folder) -> list[_News]:
@@ -138,7 +139,8 @@ def _news(index: Index, folder: Folder) -> list[_News]:
     ]
     packed = {str(workspace.packed_path(originals.KIND, key)): key for key in workspace.packed(originals.KIND)}
     news += [
-        _News(name=name, stamp=key, read=partial(originals.session, workspace, key)) for name, key in packed.items()
+        _News(name=name, stamp=key, read=partial(originals.session, workspace, key), whole=False)
+        for name, key in packed.items()
     ]
     for name in known.keys() - packed.keys():
         if Path(name).is_relative_to(workspace.path):
@@ -168,4 +170,4 @@ def _taken_in(index: Index, news: _News, tell: Tell) -> int:
         return 0
     title = headline(session.title or goal(session.messages))
     source = Source(name=news.name, stamp=news.stamp, agent=session.agent, session=session.id, title=title)
-    return index.take_in(source, passages(session.messages, counter(_COUNTED_AS)))
+    return index.take_in(source, passages(session.messages, counter(_COUNTED_AS), whole=news.whole))

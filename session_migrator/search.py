@@ -44,14 +44,15 @@ _LINE = 160  # characters of a hit's line
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit(Value):
-    """A passage that answers: its ``id`` (for ``recall`` and ``context_around``), where it is from, its first words on
-    a ``line``, and what it costs to read (``tokens``)."""
+    """A passage that answers: its ``id`` (for ``recall`` and ``context_around``), where it is from (``turn``: None
+    where it is not known, as of what a compression left out), its first words on a ``line``, and what it costs to read
+    (``tokens``)."""
 
     id: str
     agent: str
     session_id: str
     title: str | None
-    turn: int
+    turn: int | None
     role: str
     time: str | None
     line: str
@@ -257,6 +258,6 @@ def _hit(found: Found, score: float) -> Hit:
     line, _ = redact(one_line(passage.text, _LINE))
     return Hit(
         id=found.id, agent=found.source.agent, session_id=found.source.session, title=found.source.title,
-        turn=passage.turn, role=passage.role, time=passage.time, line=line,
+        turn=passage.turn or None, role=passage.role, time=passage.time, line=line,
         tokens=passage.tokens, score=round(score, 3),
     )  # fmt: skip

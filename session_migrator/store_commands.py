@@ -90,8 +90,10 @@ def search_command(
         return
     click.echo(f"by {printable(answer.by)}", err=True)
     for hit in answer.hits:
-        where = f"{hit.agent} {printable(hit.session_id)[:8]}, turn {hit.turn}, {(hit.time or '')[:16]}"
-        click.echo(f"{hit.id}  {where}, {hit.tokens:,} tokens\n  {hit.role}: {printable(hit.line)}")
+        where = [f"{hit.agent} {printable(hit.session_id)[:8]}"]
+        where += [f"turn {hit.turn}"] if hit.turn else []
+        where += [hit.time[:16]] if hit.time else []
+        click.echo(f"{hit.id}  {', '.join(where)}, {hit.tokens:,} tokens\n  {hit.role}: {printable(hit.line)}")
     if not answer.hits:
         click.echo("nothing was found" if everywhere else "nothing was found here; everywhere: --all", err=True)
 

@@ -148,7 +148,9 @@ def test_originals_of_a_compression_are_found_and_go_with_it(project: Path) -> N
     done = migrate(long_session(), "claude-code", "claude-opus-5-5", project, budget=3_000)
     assert done.mode == "compress"
     hit = search("zebra3", project).hits[0]
+    assert hit.turn is None
     assert "zebra3" in recalled(hit.id).text
+    assert ", turn" not in run("search", "zebra3", "--limit", "1", cwd=project).stdout
     assert done.migration
     undo(Store(), done.migration)
     assert not search("zebra3", project).hits
@@ -193,6 +195,17 @@ def test_an_index_of_a_later_version_is_left_alone(project: Path, talk: Path) ->
     assert not everywhere.hits
     assert "later version" in everywhere.warnings[0]
     assert path.read_bytes() == before
+
+
+def test_in_an_index_from_before_what_was_left_out_loses_the_turns_of_its_part(project: Path, talk: Path) -> None:
+    assert talk.exists()
+    migrate(long_session(), "claude-code", "claude-opus-5-5", project, budget=3_000)
+    index_sessions(project)
+    database = sqlite3.connect(Store().workspace(project).path / NAME)
+    database.executescript("UPDATE passages SET turn = 2; PRAGMA user_version = 2")
+    database.close()
+    assert search("zebra3", project).hits[0].turn is None
+    assert search("8080", project).hits[0].turn == 2
 
 
 def test_nobody_else_reads_the_index(project: Path, talk: Path) -> None:

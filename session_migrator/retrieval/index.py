@@ -45,6 +45,10 @@ _FORMS = (
         CREATE TABLE vectors (passage INTEGER PRIMARY KEY, embedder TEXT NOT NULL, vector BLOB NOT NULL);
         CREATE INDEX vector_by_embedder ON vectors (embedder);
     """,
+    # In what compressions left out, turns were counted without what was kept.
+    """
+        UPDATE passages SET turn = 0 WHERE source IN (SELECT id FROM sources WHERE name LIKE '%originals_%.jsonl.gz');
+    """,
 )
 
 
