@@ -1,7 +1,7 @@
 """The sessions of a folder, or of the machine, taken into the index of their workspace, so that ``search`` finds them.
 
-What is indexed are the sessions of the folder and the originals that compressions left out. What changed is taken in
-anew; what was indexed stays though its session vanishes.
+What is indexed are the sessions of the folder and, of sessions that are not there, the originals that compressions left
+out. What changed is taken in anew; what was indexed stays though its session vanishes.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def take_in(
             break
         if progress:
             progress(number, len(news), each.name)
-        new += _taken_in(index, each, tell)
+        new += _taken_in(index, each, folder.workspace.path, tell)
     return new
 
 
@@ -161,8 +161,9 @@ def _history(agent: str, path: str) -> Session:
     return full_history(agents.get(agent).read(Path(path)).session)
 
 
-def _taken_in(index: Index, news: _News, tell: Tell) -> int:
-    """Put a source into the index; how many of its passages are new. One that cannot be read is told."""
+def _taken_in(index: Index, news: _News, kept: Path, tell: Tell) -> int:
+    """Put a source into the index; how many of its passages are new. One that cannot be read is told. A part whose
+    session is in the index, from elsewhere than where parts are ``kept``, says nothing that is not there already."""
     try:
         session = news.read()
     except MigrationError as error:
@@ -170,4 +171,8 @@ def _taken_in(index: Index, news: _News, tell: Tell) -> int:
         return 0
     title = headline(session.title or goal(session.messages))
     source = Source(name=news.name, stamp=news.stamp, agent=session.agent, session=session.id, title=title)
-    return index.take_in(source, passages(session.messages, counter(_COUNTED_AS), whole=news.whole))
+    known = not news.whole and any(
+        not Path(name).is_relative_to(kept) for name in index.names(session.agent, session.id)
+    )
+    messages = () if known else session.messages
+    return index.take_in(source, passages(messages, counter(_COUNTED_AS), whole=news.whole))

@@ -156,6 +156,19 @@ def test_originals_of_a_compression_are_found_and_go_with_it(project: Path) -> N
     assert not search("zebra3", project).hits
 
 
+def test_what_was_left_out_of_a_session_that_is_indexed_is_not_indexed_beside_it(project: Path) -> None:
+    file = stored(long_session(), project)
+    assert index_sessions(project) == 80
+    assert migrate(file, "codex", "gpt-5.5", project, budget=3_000).mode == "compress"
+    assert index_sessions(project) == 0
+    assert [hit.turn for hit in search("zebra3", project, limit=1).hits] == [4]
+    path = Store().workspace(project).path / NAME
+    path.unlink()
+    file.unlink()
+    assert index_sessions(project) > 10
+    assert [hit.turn for hit in search("zebra3", project, limit=1).hits] == [None]
+
+
 @pytest.mark.parametrize("query", ["", "  ", "?!", '"'])
 def test_a_query_without_words_is_refused(project: Path, query: str) -> None:
     with pytest.raises(UsageError, match="no words"):

@@ -45,8 +45,9 @@ _FORMS = (
         CREATE TABLE vectors (passage INTEGER PRIMARY KEY, embedder TEXT NOT NULL, vector BLOB NOT NULL);
         CREATE INDEX vector_by_embedder ON vectors (embedder);
     """,
-    # In what compressions left out, turns were counted without what was kept.
+    # Of what compressions left out, turns were counted without what was kept, and all of it was taken in.
     """
+        UPDATE sources SET stamp = '' WHERE name LIKE '%originals_%.jsonl.gz';
         UPDATE passages SET turn = 0 WHERE source IN (SELECT id FROM sources WHERE name LIKE '%originals_%.jsonl.gz');
     """,
 )
@@ -86,6 +87,11 @@ class Index:
     def stamps(self) -> dict[str, str]:
         """The stamp of each source, by its name."""
         return dict(self._database.execute("SELECT name, stamp FROM sources"))
+
+    def names(self, agent: str, session: str) -> list[str]:
+        """The names of the sources that a session is known by."""
+        rows = self._database.execute("SELECT name FROM sources WHERE agent = ? AND session = ?", (agent, session))
+        return [name for (name,) in rows]
 
     def take_in(self, source: Source, passages: Iterable[Passage]) -> int:
         """Put the passages of a source in the place of those that are here of it; how many are new."""
