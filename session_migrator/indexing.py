@@ -50,11 +50,12 @@ def index_sessions(
     embedder = embedders.chosen() if vectors else None
 
     def embedded(index: Index, embedder: Embedder) -> None:
-        done, missing = 0, index.size() - index.vector_count(embedder.name)
-        while done < missing:
+        size = index.size()
+        while (count := index.vector_count(embedder.name)) < size:
             if progress:
-                progress(done, missing, f"vectors of {embedder.name}")
-            done += embed(index, embedder, AT_ONCE) or missing  # none: another process made the rest
+                progress(count, size, f"vectors of {embedder.name}")
+            if not embed(index, embedder, AT_ONCE):  # another process made the rest
+                break
 
     places = folders(store or Store(), None if everywhere else cwd or Path.cwd())
     new = sum(folder.use(partial(take_in, folder=folder, tell=tell, progress=progress), tell) for folder in places)

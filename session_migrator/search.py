@@ -194,9 +194,8 @@ class _Near:
             return matches
         try:
             if _ENOUGH * matches.passages <= count < matches.passages:
-                made = embed(index, embedder, self._left)
-                self._left -= made
-                count += made
+                self._left -= embed(index, embedder, self._left)
+                count = index.vector_count(embedder.name)
             vectors = nearest(index, embedder.name, self._row, where, values)
         except Unavailable as error:
             self._problem = f"by words alone: {error}"

@@ -215,7 +215,7 @@ def test_in_an_index_from_before_what_was_left_out_loses_the_turns_of_its_part(p
     migrate(long_session(), "claude-code", "claude-opus-5-5", project, budget=3_000)
     index_sessions(project)
     database = sqlite3.connect(Store().workspace(project).path / NAME)
-    database.executescript("UPDATE passages SET turn = 2; PRAGMA user_version = 2")
+    database.executescript("UPDATE passages SET turn = 2; DROP INDEX passage_by_sum; PRAGMA user_version = 2")
     database.close()
     assert search("zebra3", project).hits[0].turn is None
     assert search("8080", project).hits[0].turn == 2

@@ -175,7 +175,19 @@ def test_indexing_that_is_broken_off_goes_on_where_it_was(project: Path, monkeyp
     told: list[tuple[int, int]] = []
     index_sessions(project, progress=lambda done, of, _: told.append((done, of)))
     assert seen == [4, 2, 2]
-    assert told == [(0, 2)]
+    assert told == [(4, 6)]
+
+
+@pytest.mark.usefixtures("talk")
+def test_of_equal_texts_one_vector_is_made(project: Path, service: Stub) -> None:
+    stored(said("Which egg?|Which egg?", "Which egg?|Seven minutes, then cold water."), project, "codex")
+    index_sessions(project)
+    stored(said("Which egg?|A hen's.", "Which port does the tide server use?|None."), project, "pi")
+    index_sessions(project)
+    texts = [text for body in service.bodies for text in body["input"]]
+    assert (len(texts), len(set(texts))) == (10, 10)
+    assert [count for _, count in kept(project)] == [14]
+    assert len(search.search("egg", project, agent="pi").hits) == 4
 
 
 @pytest.mark.usefixtures("talk")
@@ -193,7 +205,7 @@ def test_whatever_is_asked_is_answered(project: Path, query: str) -> None:
 def test_an_index_from_before_there_were_vectors_gets_them(project: Path) -> None:
     index_sessions(project, vectors=False)
     database = sqlite3.connect(index_of(project))
-    database.executescript("DROP TABLE vectors; PRAGMA user_version = 1")
+    database.executescript("DROP TABLE vectors; DROP INDEX passage_by_sum; PRAGMA user_version = 1")
     database.close()
     assert index_sessions(project) == 0
     assert search.search("automobile", project).hits
@@ -202,7 +214,7 @@ def test_an_index_from_before_there_were_vectors_gets_them(project: Path) -> Non
 def test_a_service_is_sent_texts_without_secrets_in_requests_of_some(project: Path, service: Stub) -> None:
     token = "ghp_" + "a1B2" * 9
     key = "-----BEGIN RSA PRIVATE KEY-----\n" + "\n".join(["MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MhgH"] * 60)
-    turns = [f"Number {number}|Noted" for number in range(20)]
+    turns = [f"Number {number}|Noted {number}" for number in range(20)]
     stored(said(f"The token is {token}|{'x ' * 700}{key}\n-----END RSA PRIVATE KEY-----", *turns), project)
     index_sessions(project)
     search.search(f"what is {token}", project)
