@@ -143,14 +143,17 @@ def surrounded(name: str, before: int, after: int, store: Store | None = None) -
 
 def recalled(name: str, around: int = 0, store: Store | None = None) -> Original:
     """What stands under an id: of a mark in a compressed session, or of a passage, with so many on each side. Raises
-    as ``retrieval.find``."""
+    as ``retrieval.find``, and UsageError where a mark's are wanted with what is around it."""
     try:
-        return originals.find(name, store)
+        found = originals.find(name, store)
     except NotFound as missing:
         try:
             return surrounded(name, around, around, store)
         except NotFound:
             raise missing from None
+    if around:
+        raise UsageError("--around is for a passage that search found, and this is of a mark", "leave it out")
+    return found
 
 
 def _conditions(agent: str | None, since: str | None) -> tuple[str, list[str]]:
