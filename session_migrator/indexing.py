@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from . import agents, migrations, sessions
 from .errors import MigrationError
-from .model import Session, SessionInfo, goal, headline
+from .model import Session, SessionInfo, Value, goal, headline
 from .retrieval import embedders, originals
 from .retrieval.embedders import Embedder
 from .retrieval.index import NAME, Index, Source, repaired
@@ -37,32 +37,49 @@ AT_ONCE = 16
 _COUNTED_AS = "gpt-5"  # whose tokens a passage is told in
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexed(Value):
+    """What was indexed: passages that are new, vectors that were made, and how many passages there are in all."""
+
+    new: int
+    vectors: int
+    passages: int
+
+
 def index_sessions(
     cwd: Path | str | None = None, *, everywhere: bool = False, vectors: bool = True, store: Store | None = None,
-    progress: Progress | None = None, tell: Tell = lambda _: None,
-) -> int:  # fmt: skip
-    """Take in all that is new in a folder (default: the current one), or in all; how many passages that are. Then make
-    the ``vectors`` that are missing, where there is an embedder (``retrieval.embedders.chosen``).
+    progress: Progress = lambda *_: None, tell: Tell = lambda _: None,
+) -> Indexed:  # fmt: skip
+    """Take in all that is new in a folder (default: the current one), or in all. Then make the ``vectors`` that are
+    missing, where there is an embedder (``retrieval.embedders.chosen``).
 
-    ``progress`` is told how many sources (or passages) of a folder are done, of how many, and which one is next. What
-    cannot be read is told and passed over. It may be broken off at any time, and goes on where it was. Raises as
-    ``search``, and Unavailable where a service makes no vectors."""
+    ``progress`` is told how many are done, of how many, and of what. What cannot be read is told and passed over. It
+    may be broken off at any time, and goes on where it was. Raises as ``search``, and Unavailable where a service makes
+    no vectors."""
     embedder = embedders.chosen() if vectors else None
-
-    def embedded(index: Index, embedder: Embedder) -> None:
-        size = index.size()
-        while (count := index.vector_count(embedder.name)) < size:
-            if progress:
-                progress(count, size, f"vectors of {embedder.name}")
-            if not embed(index, embedder, AT_ONCE):  # another process made the rest
-                break
-
     places = folders(store or Store(), None if everywhere else cwd or Path.cwd())
     new = sum(folder.use(partial(take_in, folder=folder, tell=tell, progress=progress), tell) for folder in places)
-    if embedder:
-        for folder in places:
-            folder.use(partial(embedded, embedder=embedder), tell)
-    return new
+    size = sum(folder.use(Index.size, tell) for folder in places)
+    made = _embedded(places, embedder, size, progress, tell) if embedder else 0
+    return Indexed(new=new, vectors=made, passages=size)
+
+
+def _embedded(places: Sequence[Folder], embedder: Embedder, size: int, progress: Progress, tell: Tell) -> int:
+    """Make the vectors that folders with so many passages lack; how many were made."""
+    made = 0
+    counts = [folder.use(partial(Index.vector_count, embedder=embedder.name), tell) for folder in places]
+
+    def some(index: Index, number: int) -> int:
+        counts[number] = index.vector_count(embedder.name)
+        if counts[number] == index.size():
+            return 0
+        progress(sum(counts), size, f"vectors of {embedder.name}")
+        return embed(index, embedder, AT_ONCE)
+
+    for number, folder in enumerate(places):
+        while done := folder.use(partial(some, number=number), tell):  # none: another process made the rest
+            made += done
+    return made
 
 
 def command(cwd: Path | str | None, *, everywhere: bool = False) -> str:
@@ -104,19 +121,16 @@ def folders(store: Store, cwd: Path | str | None) -> list[Folder]:
 
 
 def take_in(
-    index: Index, folder: Folder, tell: Tell, *, until: float | None = None, progress: Progress | None = None
+    index: Index, folder: Folder, tell: Tell, *, until: float | None = None, progress: Progress = lambda *_: None
 ) -> int:
     """Take in what is new in a folder, ``until`` that time at most (``time.monotonic``); how many passages are new.
     Originals that are gone are taken out. What cannot be read, and how much is left, is told."""
-    news = _news(index, folder)
-    new = 0
+    news, where, new = _news(index, folder), folder.workspace.folder, 0
     for number, each in enumerate(news):
         if until is not None and time.monotonic() > until:
-            left, where = len(news) - number, folder.workspace.folder
-            tell(f"{left:,} sessions of {where} are not indexed: {command(where)}")
+            tell(f"{len(news) - number:,} sessions of {where} are not indexed: {command(where)}")
             break
-        if progress:
-            progress(number, len(news), each.name)
+        progress(number, len(news), f"sessions of {where}")
         new += _taken_in(index, each, folder.workspace.path, tell)
     return new
 

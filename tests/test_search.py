@@ -104,7 +104,7 @@ def test_what_was_said_since_is_found(project: Path, talk: Path) -> None:
 
 
 def test_what_was_indexed_stays_found_though_its_file_is_gone(project: Path, talk: Path) -> None:
-    assert index_sessions(project) > 3
+    assert index_sessions(project).new > 3
     talk.unlink()
     hit = search("8080", project).hits[0]
     assert "8080" in recalled(hit.id).text
@@ -112,10 +112,10 @@ def test_what_was_indexed_stays_found_though_its_file_is_gone(project: Path, tal
 
 def test_taking_in_twice_adds_nothing(project: Path, talk: Path) -> None:
     assert talk.exists()
-    assert index_sessions(project) == 6
-    assert index_sessions(project) == 0
+    assert index_sessions(project).new == 6
+    assert index_sessions(project).new == 0
     os.utime(talk)
-    assert index_sessions(project) == 0
+    assert index_sessions(project).new == 0
 
 
 @pytest.mark.usefixtures("talk")
@@ -133,7 +133,7 @@ def test_what_cannot_be_read_is_told_and_hides_nothing(project: Path, talk: Path
     (packed,) = (Store().workspace(project).path / KIND).iterdir()
     packed.write_bytes(packed.read_bytes()[:-100])
     told: list[str] = []
-    assert index_sessions(project, tell=told.append) >= 6
+    assert index_sessions(project, tell=told.append).new >= 6
     assert [problem.partition(": ")[0] for problem in told] == ["not indexed"]
     assert lines(search("8080", project))
 
@@ -158,14 +158,14 @@ def test_originals_of_a_compression_are_found_and_go_with_it(project: Path) -> N
 
 def test_what_was_left_out_of_a_session_that_is_indexed_is_not_indexed_beside_it(project: Path) -> None:
     file = stored(long_session(), project)
-    assert index_sessions(project) == 80
+    assert index_sessions(project).new == 80
     assert migrate(file, "codex", "gpt-5.5", project, budget=3_000).mode == "compress"
-    assert index_sessions(project) == 0
+    assert index_sessions(project).new == 0
     assert [hit.turn for hit in search("zebra3", project, limit=1).hits] == [4]
     path = Store().workspace(project).path / NAME
     path.unlink()
     file.unlink()
-    assert index_sessions(project) > 10
+    assert index_sessions(project).new > 10
     assert [hit.turn for hit in search("zebra3", project, limit=1).hits] == [None]
 
 
@@ -252,8 +252,10 @@ def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess
 
 def test_the_commands_index_search_and_recall(project: Path, talk: Path) -> None:
     assert talk.exists()
-    indexed, again = run("index", cwd=project), run("index", "--all")
-    assert (indexed.stdout, again.stdout) == ("6 new passages\n", "0 new passages\n")
+    indexed, again = run("index", cwd=project), run("index", "--all", "--json")
+    assert indexed.stdout == "6 new passages, 6 new vectors; 6 passages in all\n"
+    assert json.loads(again.stdout) == {"new": 0, "vectors": 0, "passages": 6}
+    assert (indexed.stderr, again.stderr) == ("", "")
     found = run("search", "8080", cwd=project)
     name = found.stdout.split()[0]
     assert f"{name}  claude-code" in found.stdout

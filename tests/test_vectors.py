@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 import pytest
+from click.testing import CliRunner
 from stub_provider import Stub, document, send, serving, status
 from talks import said, stored
 
-from session_migrator import indexing, search
+from session_migrator import indexing, search, store_commands
+from session_migrator.cli import main
 from session_migrator.errors import Unavailable, UsageError
 from session_migrator.indexing import index_sessions
 from session_migrator.retrieval import embedders, vectors
-from session_migrator.retrieval.embedders import Kind, Local
+from session_migrator.retrieval.embedders import Kind, Local, Service
 from session_migrator.retrieval.index import NAME, Index, Source, in_memory, opened
 from session_migrator.retrieval.passages import Passage
 from session_migrator.retrieval.ranking import fused
@@ -107,7 +109,7 @@ def test_without_an_embedder_it_is_words_alone_and_nothing_more_is_said(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedders, "find_spec", lambda _: None)
-    assert index_sessions(project) == 6
+    assert index_sessions(project).new == 6
     answer = search.search("port", project)
     assert (answer.by, answer.warnings) == ("words", ())
 
@@ -178,6 +180,32 @@ def test_indexing_that_is_broken_off_goes_on_where_it_was(project: Path, monkeyp
     assert told == [(4, 6)]
 
 
+def test_the_command_says_at_times_how_far_it_is_and_how_to_go_on(
+    project: Path, talk: Path, tmp_path: Path, service: Stub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    stored(said("Where is the lighthouse?|On Bjornoya."), other)
+    monkeypatch.setattr(indexing, "AT_ONCE", 4)
+    monkeypatch.setattr(store_commands, "_EVERY", 0.0)
+    whole = CliRunner().invoke(main, ["index", "--all"])
+    assert whole.stdout == "8 new passages, 8 new vectors; 8 passages in all\n"
+    lines = [line for line in whole.stderr.splitlines() if " vectors " in line]
+    told = told_by(service).removeprefix("words and ")
+    assert lines[0] == f"0 of 8 {told}"
+    assert len(lines) == 3
+    assert f"0 of 1 sessions of {project}" in whole.stderr
+
+    def broken(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    talk.write_text(talk.read_text(encoding="utf-8").replace("boil an egg", "fly a kite"), encoding="utf-8")
+    monkeypatch.setattr(Service, "embed", broken)
+    off = CliRunner().invoke(main, ["index", "--all"])
+    assert (off.exit_code, off.stdout) == (130, "")
+    assert off.stderr.splitlines()[-1] == f"7 of 8 {told} done; run it again to go on"
+
+
 @pytest.mark.usefixtures("talk")
 def test_of_equal_texts_one_vector_is_made(project: Path, service: Stub) -> None:
     stored(said("Which egg?|Which egg?", "Which egg?|Seven minutes, then cold water."), project, "codex")
@@ -207,7 +235,7 @@ def test_an_index_from_before_there_were_vectors_gets_them(project: Path) -> Non
     database = sqlite3.connect(index_of(project))
     database.executescript("DROP TABLE vectors; DROP INDEX passage_by_sum; PRAGMA user_version = 1")
     database.close()
-    assert index_sessions(project) == 0
+    assert index_sessions(project).new == 0
     assert search.search("automobile", project).hits
 
 
