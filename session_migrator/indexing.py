@@ -48,7 +48,7 @@ class Indexed(Value):
 
 def index_sessions(
     cwd: Path | str | None = None, *, everywhere: bool = False, vectors: bool = True, store: Store | None = None,
-    progress: Progress = lambda *_: None, tell: Tell = lambda _: None,
+    progress: Progress = lambda _done, _of, _what: None, tell: Tell = lambda _: None,
 ) -> Indexed:  # fmt: skip
     """Take in all that is new in a folder (default: the current one), or in all. Then make the ``vectors`` that are
     missing, where there is an embedder (``retrieval.embedders.chosen``).
@@ -58,7 +58,8 @@ def index_sessions(
     no vectors."""
     embedder = embedders.chosen() if vectors else None
     places = folders(store or Store(), None if everywhere else cwd or Path.cwd())
-    new = sum(folder.use(partial(take_in, folder=folder, tell=tell, progress=progress), tell) for folder in places)
+    work = partial(take_in, tell=tell, unread=tell, progress=progress)
+    new = sum(folder.use(partial(work, folder=folder), tell) for folder in places)
     size = sum(folder.use(Index.size, tell) for folder in places)
     made = _embedded(places, embedder, size, progress, tell) if embedder else 0
     return Indexed(new=new, vectors=made, passages=size)
@@ -121,17 +122,18 @@ def folders(store: Store, cwd: Path | str | None) -> list[Folder]:
 
 
 def take_in(
-    index: Index, folder: Folder, tell: Tell, *, until: float | None = None, progress: Progress = lambda *_: None
-) -> int:
+    index: Index, folder: Folder, tell: Tell, *, until: float | None = None, progress: Progress = lambda _done, _of, _what: None,
+    unread: Tell = lambda _: None,
+) -> int:  # fmt: skip
     """Take in what is new in a folder, ``until`` that time at most (``time.monotonic``); how many passages are new.
-    Originals that are gone are taken out. What cannot be read, and how much is left, is told."""
+    Originals that are gone are taken out. How much is left is told, and to ``unread`` what cannot be read."""
     news, where, new = _news(index, folder), folder.workspace.folder, 0
     for number, each in enumerate(news):
         if until is not None and time.monotonic() > until:
             tell(f"{len(news) - number:,} sessions of {where} are not indexed: {command(where)}")
             break
         progress(number, len(news), f"sessions of {where}")
-        new += _taken_in(index, each, folder.workspace.path, tell)
+        new += _taken_in(index, each, folder.workspace.path, unread)
     return new
 
 

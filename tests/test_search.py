@@ -135,7 +135,9 @@ def test_what_cannot_be_read_is_told_and_hides_nothing(project: Path, talk: Path
     told: list[str] = []
     assert index_sessions(project, tell=told.append).new >= 6
     assert [problem.partition(": ")[0] for problem in told] == ["not indexed"]
-    assert lines(search("8080", project))
+    answer = search("8080", project, network=False)
+    assert lines(answer)
+    assert not [warning for warning in answer.warnings if "not indexed" in warning]
 
 
 def test_a_migrated_copy_is_not_found_twice(project: Path, talk: Path) -> None:
