@@ -122,8 +122,8 @@ def folders(store: Store, cwd: Path | str | None) -> list[Folder]:
 
 
 def take_in(
-    index: Index, folder: Folder, tell: Tell, *, until: float | None = None, progress: Progress = lambda _done, _of, _what: None,
-    unread: Tell = lambda _: None,
+    index: Index, folder: Folder, tell: Tell, *, until: float | None = None,
+    progress: Progress = lambda _done, _of, _what: None, unread: Tell = lambda _: None,
 ) -> int:  # fmt: skip
     """Take in what is new in a folder, ``until`` that time at most (``time.monotonic``); how many passages are new.
     Originals that are gone are taken out. How much is left is told, and to ``unread`` what cannot be read."""

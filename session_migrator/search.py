@@ -28,7 +28,7 @@ from .retrieval.embedders import Embedder
 from .retrieval.index import NAME, Found, Index, repaired
 from .retrieval.ranking import Place, Score, fused, ranked
 from .retrieval.vectors import NEAREST, embed, nearest, of_query
-from .retrieval.words import question
+from .retrieval.words import question, shown_from
 from .storage import Store
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ _LINE = 160  # characters of a hit's line
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit(Value):
     """A passage that answers: its ``id`` (for ``recall`` and ``context_around``), where it is from (``turn``: None
-    where it is not known, as of what a compression left out), its first words on a ``line``, and what it costs to read
-    (``tokens``)."""
+    where it is not known, as of what a compression left out), a ``line`` of it from where it holds the most words of
+    the query, and what it costs to read (``tokens``)."""
 
     id: str
     agent: str
@@ -106,7 +106,7 @@ def search(
             warnings.append(f"not searched: {error}")
     scores, by, notes = near.fused(matches)
     found = _distinct(_best(places, ranked(scores), limit * _SPARE))
-    hits = tuple(_hit(each, score) for score, each in islice(found, limit))
+    hits = tuple(_hit(each, score, query) for score, each in islice(found, limit))
     return Answer(hits=hits, by=by, warnings=tuple(dict.fromkeys([*warnings, *notes])))
 
 
@@ -255,9 +255,10 @@ def _distinct(scored: Iterable[tuple[float, Found]]) -> Iterator[tuple[float, Fo
             yield score, found
 
 
-def _hit(found: Found, score: float) -> Hit:
+def _hit(found: Found, score: float, query: str) -> Hit:
     passage = found.passage
-    line, _ = redact(one_line(passage.text, _LINE))
+    text, _ = redact(passage.text)
+    line = one_line(text[shown_from(text, query, _LINE) :], _LINE)
     return Hit(
         id=found.id, agent=found.source.agent, session_id=found.source.session, title=found.source.title,
         turn=passage.turn or None, role=passage.role, time=passage.time, line=line,

@@ -171,6 +171,22 @@ def test_what_was_left_out_of_a_session_that_is_indexed_is_not_indexed_beside_it
     assert [hit.turn for hit in search("zebra3", project, limit=1).hits] == [None]
 
 
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("which lighthouse", "The lighthouse"),
+        ("BJORNOYA lights", "stands on Bjornoya"),
+        ("Kulla", "First of all"),
+        ("walrus", "ta ta"),
+    ],
+)
+def test_a_hit_shows_the_line_that_holds_the_most_words_of_the_query(project: Path, query: str, expected: str) -> None:
+    text = f"First of all{' and so on' * 30}\nKull.\nThe lighthouse\nstands on Bjornoya, lit\n{'ta ' * 200}walrus"
+    stored(said(f"Sigrid?|{text}"), project)
+    found = search(f"{query} Sigrid", project, network=False).hits
+    assert next(hit.line for hit in found if hit.role == "assistant").startswith(expected)
+
+
 @pytest.mark.parametrize("query", ["", "  ", "?!", '"'])
 def test_a_query_without_words_is_refused(project: Path, query: str) -> None:
     with pytest.raises(UsageError, match="no words"):
