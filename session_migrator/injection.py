@@ -173,7 +173,8 @@ def _quoted(hits: Sequence[_Hit]) -> str:
 
 def _passage(hit: _Hit) -> str:
     source, passage = hit.found.source, hit.found.passage
-    about = [f"{source.agent} session {one_line(source.session, 80)}", f"turn {passage.turn}"]
+    about = [f"{source.agent} session {one_line(source.session, 80)}"]
+    about += [f"turn {passage.turn}"] if passage.turn else []
     about += [moment(passage.time)] if passage.time else []
     about += [f"recall {hit.found.id}"] if hit.recallable else []
     lines = (line for each in hit.near for line in each.passage.text.splitlines())

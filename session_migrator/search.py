@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from . import agents, timestamps
 from .errors import MigrationError, NotFound, Unavailable, UsageError
 from .exporter.transcript import one_line
-from .indexing import Folder, folders, take_in
+from .indexing import Folder, command, folders, take_in
 from .model import Value
 from .redaction import redact
 from .retrieval import Original, embedders, originals
@@ -28,7 +28,7 @@ from .retrieval.embedders import Embedder
 from .retrieval.index import NAME, Found, Index, repaired
 from .retrieval.ranking import Place, Score, fused, ranked
 from .retrieval.vectors import NEAREST, embed, nearest, of_query
-from .retrieval.words import question
+from .retrieval.words import question, shown_from
 from .storage import Store
 
 if TYPE_CHECKING:
@@ -44,14 +44,15 @@ _LINE = 160  # characters of a hit's line
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit(Value):
-    """A passage that answers: its ``id`` (for ``recall`` and ``context_around``), where it is from, its first words on
-    a ``line``, and what it costs to read (``tokens``)."""
+    """A passage that answers: its ``id`` (for ``recall`` and ``context_around``), where it is from (``turn``: None
+    where it is not known, as of what a compression left out), a ``line`` of it from where it holds the most words of
+    the query, and what it costs to read (``tokens``)."""
 
     id: str
     agent: str
     session_id: str
     title: str | None
-    turn: int
+    turn: int | None
     role: str
     time: str | None
     line: str
@@ -85,7 +86,7 @@ def search(
         raise UsageError("the query has no words", "give some, or an identifier")
     where, values = _conditions(agent, since)
     end = time.monotonic() + seconds if seconds is not None else None
-    near = _Near(query, embedders.chosen(network=network))
+    near = _Near(query, embedders.chosen(network=network), command(cwd, everywhere=everywhere))
     warnings: list[str] = []
 
     def searched(index: Index, place: Folder) -> _Matches:
@@ -105,7 +106,7 @@ def search(
             warnings.append(f"not searched: {error}")
     scores, by, notes = near.fused(matches)
     found = _distinct(_best(places, ranked(scores), limit * _SPARE))
-    hits = tuple(_hit(each, score) for score, each in islice(found, limit))
+    hits = tuple(_hit(each, score, query) for score, each in islice(found, limit))
     return Answer(hits=hits, by=by, warnings=tuple(dict.fromkeys([*warnings, *notes])))
 
 
@@ -142,14 +143,17 @@ def surrounded(name: str, before: int, after: int, store: Store | None = None) -
 
 def recalled(name: str, around: int = 0, store: Store | None = None) -> Original:
     """What stands under an id: of a mark in a compressed session, or of a passage, with so many on each side. Raises
-    as ``retrieval.find``."""
+    as ``retrieval.find``, and UsageError where a mark's are wanted with what is around it."""
     try:
-        return originals.find(name, store)
+        found = originals.find(name, store)
     except NotFound as missing:
         try:
             return surrounded(name, around, around, store)
         except NotFound:
             raise missing from None
+    if around:
+        raise UsageError("--around is for a passage that search found, and this is of a mark", "leave it out")
+    return found
 
 
 def _conditions(agent: str | None, since: str | None) -> tuple[str, list[str]]:
@@ -180,8 +184,8 @@ class _Matches:
 class _Near:
     """The passages whose vectors are near to a query, as long as there is an embedder that answers."""
 
-    def __init__(self, query: str, embedder: Embedder | None) -> None:
-        self._query, self._embedder = query, embedder
+    def __init__(self, query: str, embedder: Embedder | None, remedy: str) -> None:
+        self._query, self._embedder, self._remedy = query, embedder, remedy
         self._problem: str | None = None
         self._left = _FEW
 
@@ -193,9 +197,8 @@ class _Near:
             return matches
         try:
             if _ENOUGH * matches.passages <= count < matches.passages:
-                made = embed(index, embedder, self._left)
-                self._left -= made
-                count += made
+                self._left -= embed(index, embedder, self._left)
+                count = index.vector_count(embedder.name)
             vectors = nearest(index, embedder.name, self._row, where, values)
         except Unavailable as error:
             self._problem = f"by words alone: {error}"
@@ -214,7 +217,7 @@ class _Near:
         if self._embedder is None or self._problem:
             return words, "words", [self._problem] if self._problem else []
         count, passages = sum(each.embedded for each in matches), sum(each.passages for each in matches)
-        notes = [f"vectors for {count:,} of {passages:,} passages: session-migrator index"] if count < passages else []
+        notes = [f"vectors for {count:,} of {passages:,} passages: {self._remedy}"] if count < passages else []
         if count < _ENOUGH * passages or not count:
             return words, "words", notes
         vectors = (score for number, each in enumerate(matches) for score in _numbered(number, each.vectors))
@@ -252,11 +255,12 @@ def _distinct(scored: Iterable[tuple[float, Found]]) -> Iterator[tuple[float, Fo
             yield score, found
 
 
-def _hit(found: Found, score: float) -> Hit:
+def _hit(found: Found, score: float, query: str) -> Hit:
     passage = found.passage
-    line, _ = redact(one_line(passage.text, _LINE))
+    text, _ = redact(passage.text)
+    line = one_line(text[shown_from(text, query, _LINE) :], _LINE)
     return Hit(
         id=found.id, agent=found.source.agent, session_id=found.source.session, title=found.source.title,
-        turn=passage.turn, role=passage.role, time=passage.time, line=line,
+        turn=passage.turn or None, role=passage.role, time=passage.time, line=line,
         tokens=passage.tokens, score=round(score, 3),
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from . import agents
 from .printing import as_json_option, print_json, printable
 
 _FOLDER = click.Path(path_type=Path)
+_EVERY = 10.0  # seconds between lines that say how far it is
+_WIDTH = 79  # of such a line on a terminal
 
 
 @click.command("migrations")
@@ -90,8 +93,10 @@ def search_command(
         return
     click.echo(f"by {printable(answer.by)}", err=True)
     for hit in answer.hits:
-        where = f"{hit.agent} {printable(hit.session_id)[:8]}, turn {hit.turn}, {(hit.time or '')[:16]}"
-        click.echo(f"{hit.id}  {where}, {hit.tokens:,} tokens\n  {hit.role}: {printable(hit.line)}")
+        where = [f"{hit.agent} {printable(hit.session_id)[:8]}"]
+        where += [f"turn {hit.turn}"] if hit.turn else []
+        where += [hit.time[:16]] if hit.time else []
+        click.echo(f"{hit.id}  {', '.join(where)}, {hit.tokens:,} tokens\n  {hit.role}: {printable(hit.line)}")
     if not answer.hits:
         click.echo("nothing was found" if everywhere else "nothing was found here; everywhere: --all", err=True)
 
@@ -100,21 +105,48 @@ def search_command(
 @click.option("--cwd", type=_FOLDER, help="The sessions of this folder; default: the current one.")
 @click.option("--all", "everywhere", is_flag=True, help="All sessions of all agents on this machine.")
 @click.option("--vectors/--no-vectors", default=True, help="What takes time: also make vectors, if anything here can.")
-def index_command(cwd: Path | None, everywhere: bool, vectors: bool) -> None:
+@as_json_option
+def index_command(cwd: Path | None, everywhere: bool, vectors: bool, as_json: bool) -> None:
     """Take sessions into the index that search uses. It can be broken off, and goes on where it was."""
     from .indexing import index_sessions
 
-    def progress(done: int, of: int, name: str) -> None:
-        if sys.stderr.isatty():
-            click.echo(f"\r\x1b[K{done + 1} of {of}: {printable(name)[-60:]}", nl=False, err=True)
+    progress = _Progress()
 
     def tell(problem: str) -> None:
+        progress.clear()
         click.echo(f"note: {printable(problem)}", err=True)
 
-    added = index_sessions(cwd, everywhere=everywhere, vectors=vectors, progress=progress, tell=tell)
-    if sys.stderr.isatty():
-        click.echo("\r\x1b[K", nl=False, err=True)
-    click.echo(f"{added:,} new passages")
+    try:
+        done = index_sessions(cwd, everywhere=everywhere, vectors=vectors, progress=progress, tell=tell)
+    except KeyboardInterrupt:
+        progress.clear()
+        click.echo(f"{progress.reached} done; run it again to go on", err=True)
+        raise click.Abort from None
+    progress.clear()
+    if as_json:
+        print_json(done.to_dict())
+        return
+    click.echo(f"{done.new:,} new passages, {done.vectors:,} new vectors; {done.passages:,} passages in all")
+
+
+class _Progress:
+    """How far a long work is, on stderr: on a terminal a line that is written over, else a line at times."""
+
+    def __init__(self) -> None:
+        self.reached = "nothing"
+        self._terminal, self._told = sys.stderr.isatty(), time.monotonic()
+
+    def __call__(self, done: int, of: int, what: str) -> None:
+        self.reached = f"{done:,} of {of:,} {printable(what)}"
+        if self._terminal:
+            click.echo(f"\r\x1b[K{self.reached[:_WIDTH]}", nl=False, err=True)
+        elif time.monotonic() - self._told >= _EVERY:
+            self._told = time.monotonic()
+            click.echo(self.reached, err=True)
+
+    def clear(self) -> None:
+        if self._terminal:
+            click.echo("\r\x1b[K", nl=False, err=True)
 
 
 COMMANDS: tuple[Any, ...] = (migrations_command, undo, recall_command, search_command, index_command)

@@ -95,7 +95,7 @@ class Passage(Value):
     agent: str
     session_id: str
     title: str | None
-    turn: int
+    turn: int | None
     role: str
     time: str | None
     line: str

@@ -85,6 +85,23 @@ def test_lines_and_words_narrow_what_is_shown(ids: list[str]) -> None:
     assert json.loads(run("recall", name, "--json", "--lines", ":1").stdout)["text"] == rows[0]
 
 
+def test_lines_that_it_does_not_have_and_words_that_it_does_not_hold_are_an_error(ids: list[str]) -> None:
+    count = len(find(ids[0]).text.split("\n"))
+    beyond, missing = run("recall", ids[0], "--lines", f"{count + 1}:"), run("recall", ids[0], "--grep", "no such")
+    assert (beyond.exit_code, beyond.stdout) == (2, "")
+    assert beyond.stderr == f"error: it has no line {count + 1}\ntry: give lines of 1:{count}\n"
+    assert (missing.exit_code, missing.stdout) == (3, "")
+    assert missing.stderr.startswith("error: no line of it holds 'no such'\ntry: ")
+    assert run("recall", ids[0], "--lines", f"{count}:{count + 9}").exit_code == 0
+
+
+def test_what_is_around_a_mark_cannot_be_shown(ids: list[str]) -> None:
+    failed = run("recall", ids[0], "--around", "2")
+    assert (failed.exit_code, failed.stdout) == (2, "")
+    assert "a passage that search found" in failed.stderr
+    assert run("recall", ids[0], "--around", "0").exit_code == 0
+
+
 @pytest.mark.parametrize("lines", ["", "x", "0:3", "4:2", "-1:2", "1:2:3"])
 def test_lines_that_are_none_are_an_error(lines: str) -> None:
     with pytest.raises(UsageError, match="names no lines"):

@@ -15,7 +15,7 @@ from talks import said, stored
 
 from session_migrator import Session, migrate
 from session_migrator.errors import NotFound, Refused, UsageError
-from session_migrator.indexing import index_sessions
+from session_migrator.indexing import command, index_sessions
 from session_migrator.migrations import undo
 from session_migrator.retrieval.index import NAME
 from session_migrator.retrieval.originals import KIND
@@ -104,7 +104,7 @@ def test_what_was_said_since_is_found(project: Path, talk: Path) -> None:
 
 
 def test_what_was_indexed_stays_found_though_its_file_is_gone(project: Path, talk: Path) -> None:
-    assert index_sessions(project) > 3
+    assert index_sessions(project).new > 3
     talk.unlink()
     hit = search("8080", project).hits[0]
     assert "8080" in recalled(hit.id).text
@@ -112,10 +112,19 @@ def test_what_was_indexed_stays_found_though_its_file_is_gone(project: Path, tal
 
 def test_taking_in_twice_adds_nothing(project: Path, talk: Path) -> None:
     assert talk.exists()
-    assert index_sessions(project) == 6
-    assert index_sessions(project) == 0
+    assert index_sessions(project).new == 6
+    assert index_sessions(project).new == 0
     os.utime(talk)
-    assert index_sessions(project) == 0
+    assert index_sessions(project).new == 0
+
+
+@pytest.mark.usefixtures("talk")
+def test_what_there_is_no_time_for_is_told_with_the_command_for_that_folder(project: Path) -> None:
+    (told,) = search("8080", everywhere=True, seconds=-1, network=False).warnings
+    assert told == f"1 sessions of {project} are not indexed: session-migrator index --cwd '{project}'"
+    assert [command(None), command(project, everywhere=True)] == [
+        "session-migrator index", "session-migrator index --all",
+    ]  # fmt: skip
 
 
 def test_what_cannot_be_read_is_told_and_hides_nothing(project: Path, talk: Path) -> None:
@@ -124,9 +133,11 @@ def test_what_cannot_be_read_is_told_and_hides_nothing(project: Path, talk: Path
     (packed,) = (Store().workspace(project).path / KIND).iterdir()
     packed.write_bytes(packed.read_bytes()[:-100])
     told: list[str] = []
-    assert index_sessions(project, tell=told.append) >= 6
+    assert index_sessions(project, tell=told.append).new >= 6
     assert [problem.partition(": ")[0] for problem in told] == ["not indexed"]
-    assert lines(search("8080", project))
+    answer = search("8080", project, network=False)
+    assert lines(answer)
+    assert not [warning for warning in answer.warnings if "not indexed" in warning]
 
 
 def test_a_migrated_copy_is_not_found_twice(project: Path, talk: Path) -> None:
@@ -139,10 +150,41 @@ def test_originals_of_a_compression_are_found_and_go_with_it(project: Path) -> N
     done = migrate(long_session(), "claude-code", "claude-opus-5-5", project, budget=3_000)
     assert done.mode == "compress"
     hit = search("zebra3", project).hits[0]
+    assert hit.turn is None
     assert "zebra3" in recalled(hit.id).text
+    assert ", turn" not in run("search", "zebra3", "--limit", "1", cwd=project).stdout
     assert done.migration
     undo(Store(), done.migration)
     assert not search("zebra3", project).hits
+
+
+def test_what_was_left_out_of_a_session_that_is_indexed_is_not_indexed_beside_it(project: Path) -> None:
+    file = stored(long_session(), project)
+    assert index_sessions(project).new == 80
+    assert migrate(file, "codex", "gpt-5.5", project, budget=3_000).mode == "compress"
+    assert index_sessions(project).new == 0
+    assert [hit.turn for hit in search("zebra3", project, limit=1).hits] == [4]
+    path = Store().workspace(project).path / NAME
+    path.unlink()
+    file.unlink()
+    assert index_sessions(project).new > 10
+    assert [hit.turn for hit in search("zebra3", project, limit=1).hits] == [None]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("which lighthouse", "The lighthouse"),
+        ("BJORNOYA lights", "stands on Bjornoya"),
+        ("Kulla", "First of all"),
+        ("walrus", "ta ta"),
+    ],
+)
+def test_a_hit_shows_the_line_that_holds_the_most_words_of_the_query(project: Path, query: str, expected: str) -> None:
+    text = f"First of all{' and so on' * 30}\nKull.\nThe lighthouse\nstands on Bjornoya, lit\n{'ta ' * 200}walrus"
+    stored(said(f"Sigrid?|{text}"), project)
+    found = search(f"{query} Sigrid", project, network=False).hits
+    assert next(hit.line for hit in found if hit.role == "assistant").startswith(expected)
 
 
 @pytest.mark.parametrize("query", ["", "  ", "?!", '"'])
@@ -186,6 +228,17 @@ def test_an_index_of_a_later_version_is_left_alone(project: Path, talk: Path) ->
     assert path.read_bytes() == before
 
 
+def test_in_an_index_from_before_what_was_left_out_loses_the_turns_of_its_part(project: Path, talk: Path) -> None:
+    assert talk.exists()
+    migrate(long_session(), "claude-code", "claude-opus-5-5", project, budget=3_000)
+    index_sessions(project)
+    database = sqlite3.connect(Store().workspace(project).path / NAME)
+    database.executescript("UPDATE passages SET turn = 2; DROP INDEX passage_by_sum; PRAGMA user_version = 2")
+    database.close()
+    assert search("zebra3", project).hits[0].turn is None
+    assert search("8080", project).hits[0].turn == 2
+
+
 def test_nobody_else_reads_the_index(project: Path, talk: Path) -> None:
     assert talk.exists()
     index_sessions(project)
@@ -217,8 +270,10 @@ def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess
 
 def test_the_commands_index_search_and_recall(project: Path, talk: Path) -> None:
     assert talk.exists()
-    indexed, again = run("index", cwd=project), run("index", "--all")
-    assert (indexed.stdout, again.stdout) == ("6 new passages\n", "0 new passages\n")
+    indexed, again = run("index", cwd=project), run("index", "--all", "--json")
+    assert indexed.stdout == "6 new passages, 6 new vectors; 6 passages in all\n"
+    assert json.loads(again.stdout) == {"new": 0, "vectors": 0, "passages": 6}
+    assert (indexed.stderr, again.stderr) == ("", "")
     found = run("search", "8080", cwd=project)
     name = found.stdout.split()[0]
     assert f"{name}  claude-code" in found.stdout

@@ -368,7 +368,7 @@ def test_what_was_said_in_a_session_is_found_and_recalled(own_home: Path) -> Non
     (own_home / ".codex").symlink_to(EXAMPLES)
     (found,) = answers(("search_memory", {"query": "columns of 東京", "everywhere": True, "limit": 3}))
     assert (len(found["passages"]), found["by"]) == (3, "words")
-    assert found["warnings"] == ["vectors for 0 of 55 passages: session-migrator index"]
+    assert found["warnings"] == ["vectors for 0 of 55 passages: session-migrator index --all"]
     first = found["passages"][0]
     assert (first["agent"], first["session_id"]) == ("codex", LONG_ID)
     whole, around, named = answers(

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 import pytest
+from click.testing import CliRunner
 from stub_provider import Stub, document, send, serving, status
 from talks import said, stored
 
-from session_migrator import indexing, search
+from session_migrator import indexing, search, store_commands
+from session_migrator.cli import main
 from session_migrator.errors import Unavailable, UsageError
 from session_migrator.indexing import index_sessions
 from session_migrator.retrieval import embedders, vectors
-from session_migrator.retrieval.embedders import Kind, Local
+from session_migrator.retrieval.embedders import Kind, Local, Service
 from session_migrator.retrieval.index import NAME, Index, Source, in_memory, opened
 from session_migrator.retrieval.passages import Passage
 from session_migrator.retrieval.ranking import fused
@@ -97,7 +99,9 @@ def test_without_vectors_it_is_words_alone_and_a_note_says_what_would_make_them(
     index_sessions(project, vectors=False)
     answer = search.search("port", project)
     assert answer.by == "words"
-    assert answer.warnings == ("vectors for 0 of 6 passages: session-migrator index",)
+    assert answer.warnings == (f"vectors for 0 of 6 passages: {indexing.command(project)}",)
+    everywhere = search.search("port", project, everywhere=True)
+    assert everywhere.warnings == ("vectors for 0 of 6 passages: session-migrator index --all",)
 
 
 @pytest.mark.usefixtures("talk")
@@ -105,7 +109,7 @@ def test_without_an_embedder_it_is_words_alone_and_nothing_more_is_said(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedders, "find_spec", lambda _: None)
-    assert index_sessions(project) == 6
+    assert index_sessions(project).new == 6
     answer = search.search("port", project)
     assert (answer.by, answer.warnings) == ("words", ())
 
@@ -119,11 +123,14 @@ def test_a_search_makes_a_few_vectors_and_goes_by_words_where_many_are_missing(
     monkeypatch.setattr(search, "_FEW", 1)
     few = search.search("lighthouse", project)
     assert few.by.startswith(LOCAL)
-    assert few.warnings == ("vectors for 31 of 32 passages: session-migrator index",)
+    assert few.warnings == (f"vectors for 31 of 32 passages: {indexing.command(project)}",)
     assert not search.search("lighthouse", project).warnings
     stored(said(*(f"More {number}|And {number}" for number in range(10))), project)
     many = search.search("lighthouse", project)
-    assert (many.by, many.warnings) == ("words", ("vectors for 32 of 52 passages: session-migrator index",))
+    assert (many.by, many.warnings) == (
+        "words",
+        (f"vectors for 32 of 52 passages: {indexing.command(project)}",),
+    )
 
 
 @pytest.mark.usefixtures("talk")
@@ -170,7 +177,45 @@ def test_indexing_that_is_broken_off_goes_on_where_it_was(project: Path, monkeyp
     told: list[tuple[int, int]] = []
     index_sessions(project, progress=lambda done, of, _: told.append((done, of)))
     assert seen == [4, 2, 2]
-    assert told == [(0, 2)]
+    assert told == [(4, 6)]
+
+
+def test_the_command_says_at_times_how_far_it_is_and_how_to_go_on(
+    project: Path, talk: Path, tmp_path: Path, service: Stub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    stored(said("Where is the lighthouse?|On Bjornoya."), other)
+    monkeypatch.setattr(indexing, "AT_ONCE", 4)
+    monkeypatch.setattr(store_commands, "_EVERY", 0.0)
+    whole = CliRunner().invoke(main, ["index", "--all"])
+    assert whole.stdout == "8 new passages, 8 new vectors; 8 passages in all\n"
+    lines = [line for line in whole.stderr.splitlines() if " vectors " in line]
+    told = told_by(service).removeprefix("words and ")
+    assert lines[0] == f"0 of 8 {told}"
+    assert len(lines) == 3
+    assert f"0 of 1 sessions of {project}" in whole.stderr
+
+    def broken(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    talk.write_text(talk.read_text(encoding="utf-8").replace("boil an egg", "fly a kite"), encoding="utf-8")
+    monkeypatch.setattr(Service, "embed", broken)
+    off = CliRunner().invoke(main, ["index", "--all"])
+    assert (off.exit_code, off.stdout) == (130, "")
+    assert off.stderr.splitlines()[-1] == f"7 of 8 {told} done; run it again to go on"
+
+
+@pytest.mark.usefixtures("talk")
+def test_of_equal_texts_one_vector_is_made(project: Path, service: Stub) -> None:
+    stored(said("Which egg?|Which egg?", "Which egg?|Seven minutes, then cold water."), project, "codex")
+    index_sessions(project)
+    stored(said("Which egg?|A hen's.", "Which port does the tide server use?|None."), project, "pi")
+    index_sessions(project)
+    texts = [text for body in service.bodies for text in body["input"]]
+    assert (len(texts), len(set(texts))) == (10, 10)
+    assert [count for _, count in kept(project)] == [14]
+    assert len(search.search("egg", project, agent="pi").hits) == 4
 
 
 @pytest.mark.usefixtures("talk")
@@ -188,16 +233,16 @@ def test_whatever_is_asked_is_answered(project: Path, query: str) -> None:
 def test_an_index_from_before_there_were_vectors_gets_them(project: Path) -> None:
     index_sessions(project, vectors=False)
     database = sqlite3.connect(index_of(project))
-    database.executescript("DROP TABLE vectors; PRAGMA user_version = 1")
+    database.executescript("DROP TABLE vectors; DROP INDEX passage_by_sum; PRAGMA user_version = 1")
     database.close()
-    assert index_sessions(project) == 0
+    assert index_sessions(project).new == 0
     assert search.search("automobile", project).hits
 
 
 def test_a_service_is_sent_texts_without_secrets_in_requests_of_some(project: Path, service: Stub) -> None:
     token = "ghp_" + "a1B2" * 9
     key = "-----BEGIN RSA PRIVATE KEY-----\n" + "\n".join(["MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MhgH"] * 60)
-    turns = [f"Number {number}|Noted" for number in range(20)]
+    turns = [f"Number {number}|Noted {number}" for number in range(20)]
     stored(said(f"The token is {token}|{'x ' * 700}{key}\n-----END RSA PRIVATE KEY-----", *turns), project)
     index_sessions(project)
     search.search(f"what is {token}", project)

@@ -27,6 +27,8 @@ T = TypeVar("T")
 NAME = "index.sqlite"
 _SECONDS = 30.0  # how long another process that writes is waited for
 _AT_ONCE = 500  # vectors in memory: so many stay in a processor's cache, three times as fast as many more
+# Packed texts end with their sum (zlib's), by which those that are equal are looked up.
+_EQUAL = "substr(q.text, -4) = substr(p.text, -4) AND q.text = p.text AND q.role = p.role"
 _BESIDE = ("", "-wal", "-shm")
 # What each form adds to the one before; a file of a later form is left alone.
 _FORMS = (
@@ -44,6 +46,12 @@ _FORMS = (
     """
         CREATE TABLE vectors (passage INTEGER PRIMARY KEY, embedder TEXT NOT NULL, vector BLOB NOT NULL);
         CREATE INDEX vector_by_embedder ON vectors (embedder);
+    """,
+    # Of what compressions left out, turns were counted without what was kept, and all of it was taken in.
+    """
+        CREATE INDEX passage_by_sum ON passages (substr(text, -4));
+        UPDATE sources SET stamp = '' WHERE name LIKE '%originals_%.jsonl.gz';
+        UPDATE passages SET turn = 0 WHERE source IN (SELECT id FROM sources WHERE name LIKE '%originals_%.jsonl.gz');
     """,
 )
 
@@ -82,6 +90,11 @@ class Index:
     def stamps(self) -> dict[str, str]:
         """The stamp of each source, by its name."""
         return dict(self._database.execute("SELECT name, stamp FROM sources"))
+
+    def names(self, agent: str, session: str) -> list[str]:
+        """The names of the sources that a session is known by."""
+        rows = self._database.execute("SELECT name FROM sources WHERE agent = ? AND session = ?", (agent, session))
+        return [name for (name,) in rows]
 
     def take_in(self, source: Source, passages: Iterable[Passage]) -> int:
         """Put the passages of a source in the place of those that are here of it; how many are new."""
@@ -146,19 +159,21 @@ class Index:
         return int(self._database.execute("SELECT count(*) FROM vectors WHERE embedder = ?", (embedder,)).fetchone()[0])
 
     def without_vector(self, embedder: str, most: int) -> list[tuple[int, int]]:
-        """Source and place of at most so many passages that have no vector of an embedder."""
+        """Source and place of at most so many passages that have no vector of an embedder, of equal ones the first."""
+        lacks = "NOT IN (SELECT passage FROM vectors WHERE embedder = ?)"
         return self._database.execute(
-            "SELECT source, place FROM passages WHERE id NOT IN (SELECT passage FROM vectors WHERE embedder = ?)"
-            " ORDER BY id LIMIT ?",
-            (embedder, most),
+            f"SELECT source, place FROM passages p WHERE id {lacks} AND NOT EXISTS"
+            f" (SELECT 1 FROM passages q WHERE {_EQUAL} AND q.id < p.id AND q.id {lacks}) ORDER BY id LIMIT ?",
+            (embedder, embedder, most),
         ).fetchall()
 
     def add_vectors(self, embedder: str, vectors: Iterable[tuple[str, bytes]]) -> None:
-        """Put vectors to passages, by the ids of these, in the place of those of another embedder."""
+        """Put vectors to passages, by the ids of these, and to all that are equal, in the place of those of another
+        embedder."""
         with self._transaction():
             self._database.executemany(
-                "INSERT OR REPLACE INTO vectors (passage, embedder, vector) SELECT id, ?, ? FROM passages"
-                " WHERE name = ?",
+                "INSERT OR REPLACE INTO vectors (passage, embedder, vector)"
+                f" SELECT q.id, ?, ? FROM passages p JOIN passages q ON {_EQUAL} WHERE p.name = ?",
                 [(embedder, vector, name) for name, vector in vectors],
             )
 
@@ -196,6 +211,11 @@ class Index:
         )
         self._database.execute(
             "INSERT INTO words (rowid, text, parts) VALUES (?, ?, ?)", (cursor.lastrowid, *_indexed(passage))
+        )
+        self._database.execute(
+            "INSERT INTO vectors (passage, embedder, vector) SELECT p.id, v.embedder, v.vector FROM passages p"
+            f" JOIN passages q ON {_EQUAL} JOIN vectors v ON v.passage = q.id WHERE p.id = ? LIMIT 1",
+            (cursor.lastrowid,),
         )
 
     def _remove(self, rows: Iterable[tuple[int, Passage]]) -> None:

@@ -104,14 +104,20 @@ def recall(name: str, store: Store | None = None) -> bytes:
 
 def selected(text: str, lines: str | None, grep: str | None) -> str:
     """Of a text the lines ``A:B`` (from 1, both included, either may be missing), and of these the ones that hold
-    ``grep``, with their numbers. Raises UsageError."""
+    ``grep``, with their numbers. Raises UsageError, and NotFound where no line holds it."""
     if lines is None and grep is None:
         return text
     first, last = _range(lines)
-    rows = list(enumerate(text.split("\n"), 1))[first - 1 : last]
+    rows = text.split("\n")
+    if first > len(rows):
+        raise UsageError(f"it has no line {first}", f"give lines of 1:{len(rows)}")
+    numbered = list(enumerate(rows, 1))[first - 1 : last]
     if grep is None:
-        return "\n".join(row for _, row in rows)
-    return "\n".join(f"{number}: {row}" for number, row in rows if grep in row)
+        return "\n".join(row for _, row in numbered)
+    found = [f"{number}: {row}" for number, row in numbered if grep in row]
+    if not found:
+        raise NotFound(f"no line of it holds {grep!r}", "upper and lower case count; without grep it is shown whole")
+    return "\n".join(found)
 
 
 def _range(lines: str | None) -> tuple[int, int | None]:

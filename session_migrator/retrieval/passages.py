@@ -23,8 +23,9 @@ BEFORE = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage(Value):
-    """A message, or a call with its results, or a piece of one that is long. ``turn``: of the conversation, from 1;
-    ``role``: who speaks (of a call: assistant); ``time``: ISO 8601, where it is known; ``tokens`` to read it."""
+    """A message, or a call with its results, or a piece of one that is long. ``turn``: of the conversation, from 1 (0:
+    before the first, or not known); ``role``: who speaks (of a call: assistant); ``time``: ISO 8601, where it is known;
+    ``tokens`` to read it."""
 
     turn: int
     role: str
@@ -38,12 +39,13 @@ class Passage(Value):
         return hashlib.sha256(about.encode("utf-8", "backslashreplace")).hexdigest()[:10]
 
 
-def passages(messages: Sequence[Message], counter: Counter) -> Iterator[Passage]:
-    """The passages of a conversation in order, without what a client put in. ``counter`` counts their tokens."""
+def passages(messages: Sequence[Message], counter: Counter, *, whole: bool = True) -> Iterator[Passage]:
+    """The passages of a conversation in order, without what a client put in. ``counter`` counts their tokens;
+    ``whole``: whether these are all of its messages, so that turns can be told."""
     turn = 0
     for unit in units(messages):
         shown = [message for place in unit if not folded(message := messages[place]) and message.role != "system"]
-        turn += any(map(is_prompt, shown))
+        turn += whole and any(map(is_prompt, shown))
         text = "\n".join(said for message in shown for part in message.parts if (said := _said(part)).strip())
         time = next((message.timestamp for message in shown if message.timestamp), None)
         for piece in _pieces(text):

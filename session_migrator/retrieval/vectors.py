@@ -19,7 +19,7 @@ _READ = 600  # characters of a passage that its vector is made of: the time it t
 
 
 def embed(index: Index, embedder: Embedder, most: int) -> int:
-    """Give vectors to at most so many passages that have none of this embedder; how many got one. Raises
+    """Make vectors of at most so many texts of passages that have none of this embedder; how many were made. Raises
     Unavailable."""
     found = [index.at(source, place - BEFORE, place) for source, place in index.without_vector(embedder.name, most)]
     if found:

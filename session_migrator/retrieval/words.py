@@ -44,10 +44,27 @@ def terms(text: str) -> tuple[str, str]:
 def question(text: str, *, common: bool = True) -> str:
     """What is looked for: any of the words, as an FTS5 expression; empty where there are none. Words that stand in
     every English text are left out, unless there are no others (``common``: then these)."""
-    words = list(dict.fromkeys(_words(unicodedata.normalize("NFKC", text))))
-    telling = [word for word in words if word.casefold() not in _STOP]
-    found = dict.fromkeys(term for word in (telling or words * common)[:_MOST] for term in _terms(word))
+    found = dict.fromkeys(term for word in _telling(text, common=common) for term in _terms(word))
     return " OR ".join(found)
+
+
+def shown_from(text: str, asked: str, width: int) -> int:
+    """Where in a text to begin to show so many characters: at the line that holds the most of the words of a question,
+    or of their parts (the first of such lines; the text's beginning where none holds any), or within it, where they
+    would not be reached."""
+    wanted = {term.strip('"*').casefold() for word in _telling(asked) for term in _terms(word)}
+    lines = text.splitlines(keepends=True)
+    places = [[at for word in wanted if (at := line.find(word)) >= 0] for line in map(str.casefold, lines)]
+    best = max(range(len(lines)), key=lambda number: len(places[number]), default=0)
+    start = sum(map(len, lines[:best]))
+    within = min(places[best], default=0) if lines else 0
+    return start if within < width // 2 else start + within - width // 4
+
+
+def _telling(text: str, *, common: bool = True) -> list[str]:
+    """The words of a question that are looked for."""
+    words = list(dict.fromkeys(_words(unicodedata.normalize("NFKC", text))))
+    return ([word for word in words if word.casefold() not in _STOP] or words * common)[:_MOST]
 
 
 def _words(text: str) -> Iterator[str]:
