@@ -8,7 +8,7 @@ where there are too many.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from heapq import nlargest
@@ -26,6 +26,7 @@ from .redaction import redact
 from .retrieval import Original, embedders, originals
 from .retrieval.embedders import Embedder
 from .retrieval.index import NAME, Found, Index, repaired
+from .retrieval.passages import redacted
 from .retrieval.ranking import Place, Score, fused, ranked
 from .retrieval.vectors import NEAREST, embed, nearest, of_query
 from .retrieval.words import question, shown_from
@@ -87,27 +88,33 @@ def search(
     where, values = _conditions(agent, since)
     end = time.monotonic() + seconds if seconds is not None else None
     near = _Near(query, embedders.chosen(network=network), command(cwd, everywhere=everywhere))
-    warnings: list[str] = []
+    damaged: list[str] = []
 
-    def searched(index: Index, place: Folder) -> _Matches:
-        take_in(index, place, warnings.append, until=end)
-        words = list(index.matches(asked, where, values))
-        return near.added(_Matches(words=words, passages=index.size()), index, where, values)
+    def once() -> Answer:
+        warnings: list[str] = []
 
-    places: list[Folder] = []
-    matches: list[_Matches] = []
-    for place in folders(store or Store(), None if everywhere else cwd or Path.cwd()):
-        try:
-            matches.append(place.use(partial(searched, place=place), warnings.append))
-            places.append(place)
-        except MigrationError as error:
-            if not everywhere:
-                raise
-            warnings.append(f"not searched: {error}")
-    scores, by, notes = near.fused(matches)
-    found = _distinct(_best(places, ranked(scores), limit * _SPARE))
-    hits = tuple(_hit(each, score, query) for score, each in islice(found, limit))
-    return Answer(hits=hits, by=by, warnings=tuple(dict.fromkeys([*warnings, *notes])))
+        def searched(index: Index, place: Folder) -> _Matches:
+            take_in(index, place, warnings.append, until=end)
+            words = list(index.matches(asked, where, values))
+            return near.added(_Matches(words=words, passages=index.size()), index, where, values)
+
+        places: list[Folder] = []
+        matches: list[_Matches] = []
+        for place in folders(store or Store(), None if everywhere else cwd or Path.cwd()):
+            try:
+                matches.append(place.use(partial(searched, place=place), warnings.append))
+                places.append(place)
+            except MigrationError as error:
+                if not everywhere:
+                    raise
+                warnings.append(f"not searched: {error}")
+        scores, by, notes = near.fused(matches)
+        found = _distinct(_best(places, ranked(scores), limit * _SPARE, damaged.append))
+        hits = tuple(_hit(each, score, query) for score, each in islice(found, limit))
+        return Answer(hits=hits, by=by, warnings=tuple(dict.fromkeys([*damaged, *warnings, *notes])))
+
+    answer = once()
+    return once() if damaged else answer  # found when texts were looked up: that index is empty now
 
 
 def context_around(
@@ -229,7 +236,9 @@ def _numbered(number: int, scores: Iterable[Score]) -> Iterator[Score]:
     return (((number, source), place, score) for source, place, score in scores)
 
 
-def _best(folders: Sequence[Folder], scores: Mapping[Place, float], limit: int) -> Iterator[tuple[float, Found]]:
+def _best(
+    folders: Sequence[Folder], scores: Mapping[Place, float], limit: int, tell: Callable[[str], None]
+) -> Iterator[tuple[float, Found]]:
     """The passages with the best scores, their sources' keys with the number of a folder before them. Of the places
     that a score was inherited by, some do not exist."""
     best = nlargest(limit, scores, key=lambda place: scores[place])
@@ -241,7 +250,7 @@ def _best(folders: Sequence[Folder], scores: Mapping[Place, float], limit: int) 
 
     for number, folder in enumerate(folders):
         if here := [place for place in best if place[0][0] == number]:
-            folder.use(partial(look_up, places=here), lambda _: None)
+            folder.use(partial(look_up, places=here), tell)
     return ((scores[place], found[place]) for place in best if place in found)
 
 
@@ -257,10 +266,11 @@ def _distinct(scored: Iterable[tuple[float, Found]]) -> Iterator[tuple[float, Fo
 
 def _hit(found: Found, score: float, query: str) -> Hit:
     passage = found.passage
-    text, _ = redact(passage.text)
+    text = redacted([passage.text])
+    title = found.source.title
     line = one_line(text[shown_from(text, query, _LINE) :], _LINE)
     return Hit(
-        id=found.id, agent=found.source.agent, session_id=found.source.session, title=found.source.title,
-        turn=passage.turn or None, role=passage.role, time=passage.time, line=line,
-        tokens=passage.tokens, score=round(score, 3),
+        id=found.id, agent=found.source.agent, session_id=found.source.session,
+        title=redact(title)[0] if title else None, turn=passage.turn or None, role=passage.role, time=passage.time,
+        line=line, tokens=passage.tokens, score=round(score, 3),
     )  # fmt: skip

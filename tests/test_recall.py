@@ -102,13 +102,13 @@ def test_what_is_around_a_mark_cannot_be_shown(ids: list[str]) -> None:
     assert run("recall", ids[0], "--around", "0").exit_code == 0
 
 
-@pytest.mark.parametrize("lines", ["", "x", "0:3", "4:2", "-1:2", "1:2:3"])
+@pytest.mark.parametrize("lines", ["", "x", "0:3", "4:2", "-1:2", "1:2:3", "1:" + "9" * 5_000])
 def test_lines_that_are_none_are_an_error(lines: str) -> None:
     with pytest.raises(UsageError, match="names no lines"):
         selected("a\nb", lines, None)
 
 
-@pytest.mark.parametrize("name", ["", "zzzz", "0123456789", "../../etc"])
+@pytest.mark.parametrize("name", ["", "zzzz", "0123456789", "../../etc", "\udcff"])
 def test_an_unknown_id_is_not_found(ids: list[str], name: str) -> None:
     assert name not in ids
     failed = run("recall", name) if name else run("recall", "")

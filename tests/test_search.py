@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -212,6 +215,25 @@ def test_a_damaged_index_is_made_anew_with_a_warning(project: Path, talk: Path, 
     assert any("made anew" in warning for warning in answer.warnings) or damage == b""
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE passages SET text = x'0011'", "UPDATE passages SET text = 'abc'", "DROP TABLE sources",
+        "PRAGMA user_version = -1", "PRAGMA user_version = 0", "PRAGMA user_version = 1",
+        "UPDATE sources SET title = CAST(x'ff61' AS TEXT)",
+    ],
+)  # fmt: skip
+def test_an_index_that_another_program_changed_is_made_anew(project: Path, talk: Path, damage: str) -> None:
+    assert talk.exists()
+    index_sessions(project)
+    with closing(sqlite3.connect(Store().workspace(project).path / NAME)) as database:
+        database.execute(damage)
+        database.commit()
+    answer = search("8080", project)
+    assert any("made anew" in warning for warning in answer.warnings)
+    assert lines(answer)
+
+
 def test_an_index_of_a_later_version_is_left_alone(project: Path, talk: Path) -> None:
     assert talk.exists()
     index_sessions(project)
@@ -252,6 +274,18 @@ def test_secrets_are_not_in_a_line_and_a_passage_is_word_for_word(project: Path)
     hit = search("walrus", project).hits[0]
     assert token not in hit.line
     assert token in recalled(hit.id).text
+
+
+def test_no_line_of_a_long_key_and_no_beginning_of_a_secret_is_shown(project: Path) -> None:
+    rows = [base64.b64encode(hashlib.sha384(bytes([row])).digest()).decode() for row in range(200)]
+    key = "\n".join(["-----BEGIN PGP PRIVATE KEY BLOCK-----", *rows, "-----END PGP PRIVATE KEY BLOCK-----"])
+    token = "ghp_" + "a1B2" * 9
+    stored(said(f"What is this?|{key}", f"A token|{'w' * 120} {token} tail", title=f"About {token}"), project)
+    hits = search(f"key {rows[150]} {rows[190]} {token}", project, limit=50).hits
+    assert len(hits) > 8
+    shown = " ".join(f"{hit.line} {hit.title}" for hit in hits)
+    assert [row for row in rows if row in shown] == []
+    assert token[:20] not in shown
 
 
 def test_what_is_under_no_id_is_not_found() -> None:

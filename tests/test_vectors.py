@@ -241,7 +241,9 @@ def test_an_index_from_before_there_were_vectors_gets_them(project: Path) -> Non
 
 def test_a_service_is_sent_texts_without_secrets_in_requests_of_some(project: Path, service: Stub) -> None:
     token = "ghp_" + "a1B2" * 9
-    key = "-----BEGIN RSA PRIVATE KEY-----\n" + "\n".join(["MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MhgH"] * 60)
+    key = "-----BEGIN RSA PRIVATE KEY-----\n" + "\n".join(
+        ["MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MhgH"] * 300
+    )
     turns = [f"Number {number}|Noted {number}" for number in range(20)]
     stored(said(f"The token is {token}|{'x ' * 700}{key}\n-----END RSA PRIVATE KEY-----", *turns), project)
     index_sessions(project)

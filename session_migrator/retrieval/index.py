@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sqlite3
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -30,6 +31,9 @@ _AT_ONCE = 500  # vectors in memory: so many stay in a processor's cache, three 
 # Packed texts end with their sum (zlib's), by which those that are equal are looked up.
 _EQUAL = "substr(q.text, -4) = substr(p.text, -4) AND q.text = p.text AND q.role = p.role"
 _BESIDE = ("", "-wal", "-shm")
+# Errors that say nothing of what is in the file: SQLITE_PERM, BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN.
+_OF_THE_PLACE = frozenset((3, 5, 6, 7, 8, 10, 13, 14))
+_ID = re.compile(r"[0-9a-f]{1,64}")
 # What each form adds to the one before; a file of a later form is left alone.
 _FORMS = (
     """
@@ -142,6 +146,8 @@ class Index:
 
     def named(self, beginning: str) -> list[Found]:
         """The passages whose id begins so, five at most."""
+        if not _ID.fullmatch(beginning):
+            return []
         end = f"{beginning}\U0010ffff"
         return self._found("p.name >= ? AND p.name < ? ORDER BY p.name LIMIT 5", (beginning, end))
 
@@ -281,10 +287,8 @@ def repaired(path: Path, work: Callable[[Index], T], tell: Callable[[str], None]
             try:
                 with opened(path) as index:
                     return work(index)
-            except sqlite3.OperationalError:
-                raise
             except sqlite3.DatabaseError as error:
-                if last:
+                if last or getattr(error, "sqlite_errorcode", 0) & 0xFF in _OF_THE_PLACE:
                     raise
                 tell(f"the index {path} was damaged ({error}); it is made anew")
                 for suffix in _BESIDE:
@@ -323,7 +327,10 @@ def _made(database: sqlite3.Connection) -> None:
 
 
 def _form(database: sqlite3.Connection) -> int:
-    return int(database.execute("PRAGMA user_version").fetchone()[0])
+    form = int(database.execute("PRAGMA user_version").fetchone()[0])
+    if form < 0:
+        raise sqlite3.DatabaseError("its form has no number")
+    return form
 
 
 def _indexed(passage: Passage) -> tuple[str, str]:
@@ -348,5 +355,8 @@ def _packed(text: str) -> bytes:
 
 
 def _passage(turn: int, role: str, time: str | None, text: bytes, tokens: int) -> Passage:
-    plain = zlib.decompress(text).decode("utf-8", "surrogatepass")
+    try:
+        plain = zlib.decompress(text).decode("utf-8", "surrogatepass")
+    except (zlib.error, ValueError, TypeError) as error:
+        raise sqlite3.DatabaseError("a text in it is none") from error
     return Passage(turn=turn, role=role, time=time, text=plain, tokens=tokens)

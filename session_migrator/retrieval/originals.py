@@ -121,7 +121,7 @@ def selected(text: str, lines: str | None, grep: str | None) -> str:
 
 
 def _range(lines: str | None) -> tuple[int, int | None]:
-    found = re.fullmatch(r"(\d*)(:?)(\d*)", lines or ":")
+    found = re.fullmatch(r"(\d{0,18})(:?)(\d{0,18})", lines or ":")
     if not found or lines == "" or (found[2] == "" and not found[1]):
         raise UsageError(f"{lines!r} names no lines", "give them as 10:20, 10: or :20")
     first = int(found[1] or 1)

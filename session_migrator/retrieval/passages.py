@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from os.path import commonprefix
 
 from ..compressors.units import units
@@ -17,6 +19,7 @@ from ..tokens import Counter
 LONGEST = 2_000
 """Characters of a passage; longer texts are several."""
 
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{48,}={0,2}")
 BEFORE = 4
 """Passages in which a secret may begin that goes on in another: a private key is longer than one."""
 
@@ -54,9 +57,18 @@ def passages(messages: Sequence[Message], counter: Counter, *, whole: bool = Tru
 
 
 def redacted(texts: Sequence[str]) -> str:
-    """The last of texts that follow each other, without secrets; those too that begin in a text before it."""
+    """The last of texts that follow each other, without secrets; those too that begin in a text before it, and any
+    that looks like bytes in base64: the middle of a long key has no other sign."""
     alone, whole = redact(texts[-1])[0], redact("".join(texts))[0]
-    return commonprefix([alone[::-1], whole[::-1]])[::-1]  # noqa: RUF071 (of characters)
+    text = commonprefix([alone[::-1], whole[::-1]])[::-1]  # noqa: RUF071 (of characters)
+    return _BASE64.sub(lambda found: "[…]" if _is_mixed(found[0]) else found[0], text)
+
+
+def _is_mixed(run: str) -> bool:
+    """Whether small letters, large ones and digits change with each other as in bytes, and not as in names (two thirds
+    of the time in base64)."""
+    kinds = [(char.islower(), char.isupper()) for char in run]
+    return 3 * sum(one != other for one, other in pairwise(kinds)) > len(run)
 
 
 def _said(part: Part) -> str:
