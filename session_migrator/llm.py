@@ -338,7 +338,8 @@ def _client(endpoint: Endpoint) -> openai.OpenAI:
             request.headers["Authorization"] = f"Bearer {endpoint.key}"
 
     def read(response: Any) -> None:
-        response.iter_bytes = _limited(response.iter_bytes)  # by which all is read, by the SDK too
+        # By these all is read, by the SDK too: as it comes, and unpacked.
+        response.iter_raw, response.iter_bytes = _limited(response.iter_raw), _limited(response.iter_bytes)
         if not _is_stream(response.headers):
             response.read()  # here, where the SDK tells a failure as its own
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import secrets
 import socket
 import time
+import zlib
 from collections.abc import Iterator
 
 import pytest
@@ -303,6 +305,17 @@ def test_an_answer_without_an_end_is_left(
     monkeypatch.setattr(llm, "_LONGEST", 0.0)
     assert "came to no end within 0 seconds" in str(failure(stub))
     assert len(stub.seen) == 2 or status in (429, 500)  # which the SDK asks again before it reads a stream
+
+
+def test_an_answer_that_is_packed_is_limited_unpacked(stub: StubLLM, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llm, "_MOST_BYTES", 200_000)
+    packed = gzip.compress(b" " * 5_000_000)
+    assert len(packed) < 200_000
+    stub.answers = lambda _: Reply(body=packed, headers={"Content-Encoding": "gzip"})
+    assert "answered with more than 200,000 bytes" in str(failure(stub))
+    nothing = zlib.compressobj(wbits=31).flush(zlib.Z_SYNC_FLUSH) + b"\0\0\0\xff\xff" * 50_000
+    stub.answers = lambda _: Reply(body=nothing, headers={"Content-Encoding": "gzip"})
+    assert "answered with more than 200,000 bytes" in str(failure(stub))
 
 
 def test_an_answer_that_is_far_too_long_is_no_answer(stub: StubLLM) -> None:
