@@ -60,21 +60,23 @@ def with_passages(
     notes: list[str] = []
     hits = _hits(session, _asked(session.messages), folders, counter, notes.append)
     made = _quoting(hits, compress, budget, room, counter) if hits else None
-    result = made or compress(budget)
+    result, count = made or (compress(budget), 0)
+    notes.append(f"passages quoted that answer the latest message: {count}")
     return replace(result, notes=(*result.notes, *notes))
 
 
 def _quoting(
     hits: Sequence[_Hit], compress: Callable[[int], Compressed], budget: int, room: int, counter: Counter
-) -> Compressed | None:
-    """Compressed to the budget less the room, in which as many of the hits are quoted as fit; None where none does."""
+) -> tuple[Compressed, int] | None:
+    """Compressed to the budget less the room, in which as many of the hits are quoted as fit, and how many; None where
+    none does."""
     try:
         result = compress(budget - room)
     except Refused:
         return None
-    block = _block(_unseen(hits, result.session.messages), room, counter)
-    noted = _noted(result, block) if block else None
-    return noted if noted and counter.session(noted.session).high <= budget else None
+    chosen = _fitting(_unseen(hits, result.session.messages), room, counter)
+    noted = _noted(result, _quoted(chosen)) if chosen else None
+    return (noted, len(chosen)) if noted and counter.session(noted.session).high <= budget else None
 
 
 def _asked(messages: Sequence[Message]) -> str:
@@ -151,19 +153,17 @@ def _stands(found: Found, visible: set[str]) -> bool:
     return 2 * sum(map(len, seen)) > sum(map(len, lines))
 
 
-def _block(hits: Iterable[_Hit], room: int, counter: Counter) -> str:
-    """The best hits that fit, in time order, quoted; those whose neighbours do not fit, without them."""
+def _fitting(hits: Iterable[_Hit], room: int, counter: Counter) -> list[_Hit]:
+    """The best hits that fit when they are quoted; those whose neighbours do not fit, without them."""
     chosen: list[_Hit] = []
-    text = ""
     for hit in hits:
         for tried in dict.fromkeys((hit, replace(hit, near=(hit.found,)))):
-            block = _quoted([*chosen, tried])
-            if counter.text(block).high <= room:
-                chosen, text = [*chosen, tried], block
+            if counter.text(_quoted([*chosen, tried])).high <= room:
+                chosen.append(tried)
                 break
         if len(chosen) == MOST:
             break
-    return text
+    return chosen
 
 
 def _quoted(hits: Sequence[_Hit]) -> str:
