@@ -99,6 +99,19 @@ def test_what_was_taken_back_is_told(tmp_path: Path) -> None:
     assert texts(reading.session.messages) == ["anew"]
 
 
+@pytest.mark.parametrize(
+    ("rewind", "left"),
+    [("y", []), ("e2", ["SUM"]), ("e3", ["SUM", "word 2"]), ("e9", ["SUM", "word 2", "word 3"])],
+)
+def test_a_rewind_behind_a_compaction_takes_back_what_is_there(tmp_path: Path, rewind: str, left: list[str]) -> None:
+    said = [an_event("user.message", number, content=f"word {number}") for number in range(4)]
+    summary = {**an_event("session.compaction_complete", 8, success=True, summaryContent="SUM"), "id": "y"}
+    start, back = an_event("session.compaction_start", 7), an_event("session.snapshot_rewind", 9, upToEventId=rewind)
+    events = (*said[:2], start, *said[2:], summary, back, an_event("user.message", 10, content="on"))
+    messages = SPEC.read(a_log(tmp_path / "events.jsonl", *events)).session.messages
+    assert [message.text.rpartition("\n")[2] or "SUM" for message in messages] == [*left, "on"]
+
+
 def test_older_reasoning_and_answers_in_pieces_are_one_message(tmp_path: Path) -> None:
     request = {"toolCallId": "c", "name": "bash", "arguments": {"command": "ls"}}
     path = a_log(

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
+from itertools import chain, pairwise, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,13 +53,23 @@ class Log:
     where the bytes of images are by their ids; ``known`` whether any event is Copilot's."""
 
     facts: Record = field(default_factory=dict[str, Any])
-    live: list[Place] = field(default_factory=list[Place])
     earlier: list[Place] = field(default_factory=list[Place])
     assets: dict[str, Place] = field(default_factory=dict[str, Place])
     losses: list[Loss] = field(default_factory=list[Loss])
     known: bool = False
 
+    # Of the live events the summary, and by a running number those behind it; the numbers by id, since each event may
+    # be taken back.
+    _summary: Place | None = None
+    _behind: dict[int, Place] = field(default_factory=dict[int, Place])
+    _numbers: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict[str, list[int]](list))
+    _next: int = 0
     _started: int = 0
+
+    @property
+    def live(self) -> list[Place]:
+        """The live events in order."""
+        return [*([self._summary] if self._summary else []), *self._behind.values()]
 
     def take(self, line: Line) -> None:
         """Apply the next line."""
@@ -74,15 +85,17 @@ class Log:
                 detail = "what a sub-agent said within the session is not carried"
                 self.losses.append(Loss(kind="child_session", severity="info", detail=detail))
         elif kind in _SPEAKING:
-            self.live.append(place)
+            self._behind[self._next] = place
+            self._numbers[place.id].append(self._next)
+            self._next += 1
         elif kind == _ASSET:
             self.assets[str(data.get("assetId"))] = place
         elif kind == _START:
-            self._started = len(self.live)
+            self._started = self._next
         elif kind == SUMMARY and data.get("success") and text(data.get("summaryContent")):
-            before = min(self._started, len(self.live))
-            self.earlier += [each for each in self.live[:before] if each.kind != SUMMARY]
-            self.live[:before] = [place]
+            before = list(takewhile(lambda number: number < self._started, self._behind))
+            self.earlier += [self._behind.pop(number) for number in before]
+            self._summary = place
         elif kind in (_CLEARED, _REWOUND):
             self._take_back(data if kind == _REWOUND else None)
         else:
@@ -90,14 +103,25 @@ class Log:
 
     def _take_back(self, rewound: Record | None) -> None:
         """Drop what was rewound, or all."""
+        count = len(self._behind) + bool(self._summary)
         named = {each for each in rows(table(rewound).get("eventIds")) if isinstance(each, str)}
-        first = table(rewound).get("upToEventId")
-        at = next((at for at, each in enumerate(self.live) if each.id == first), len(self.live)) if rewound else 0
-        kept = [each for at_, each in enumerate(self.live) if (each.id not in named if named else at_ < at)]
-        if len(kept) < len(self.live):
+        first = str(table(rewound).get("upToEventId"))
+        summary = self._summary.id if self._summary else None
+        is_all = rewound is None or (not named and first == summary)
+        if is_all or summary in named:
+            self._summary = None
+        if is_all:
+            self._behind.clear()
+        elif named:
+            for number in chain.from_iterable(self._numbers.pop(each, ()) for each in named):
+                self._behind.pop(number, None)
+        else:
+            at = next((number for number in self._numbers[first] if number in self._behind), self._next)
+            while self._behind and next(reversed(self._behind)) >= at:
+                self._behind.popitem()
+        if len(self._behind) + bool(self._summary) < count:
             detail = "messages that were taken back (a rewind, or a clear) are not carried"
             self.losses.append(Loss(kind="branch", detail=detail))
-        self.live = kept
 
     def _note(self, kind: str, data: Record) -> None:
         context = table(data.get("context")) if kind in ("session.start", "session.resume") else {}
