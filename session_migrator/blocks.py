@@ -3,6 +3,7 @@ staying as it is."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Mapping
@@ -14,8 +15,9 @@ from .errors import Refused, WriteError
 from .files import make_folder, remove_empty, rewrite
 
 _MARK = "<!-- session-migrator:"
-_BLOCK = re.compile(rf"{_MARK}begin ([0-9a-f]+) -->.*?{_MARK}end \1 -->", re.DOTALL)
-FRAME_BYTES = len(f"{_MARK}begin  -->\n\n{_MARK}end  -->\n") + 2 * 12
+_BLOCK = re.compile(rf"{_MARK}begin ([0-9a-f]+) -->(.*?){_MARK}end \1(?: ([0-9a-f]+))? -->", re.DOTALL)
+_SUM = 8
+FRAME_BYTES = len(f"{_MARK}begin  -->\n\n{_MARK}end   -->\n") + 2 * 12 + _SUM
 """What the marks take of a block whose name has 12 characters."""
 
 
@@ -28,7 +30,8 @@ def put(path: Path, name: str, body: str, known: Mapping[str, Block] | None = No
     folders = make_folder(path.parent)
     ending = "\r\n" if old and "\r\n" in old else "\n"
     body = body.replace(_MARK, _MARK.replace("!", "! ")).strip("\n")
-    text = f"{_MARK}begin {name} -->\n{body}\n{_MARK}end {name} -->".replace("\n", ending)
+    body = f"\n{body}\n"
+    text = f"{_MARK}begin {name} -->{body}{_MARK}end {name} {_sum(body)} -->".replace("\n", ending)
     found = None if not old or known is None else _unedited(old, known)
     if old and found:
         last = (known or {}).get(found[1], Block(path="", name="", text=""))
@@ -92,8 +95,17 @@ def name_of(text: str | None) -> str | None:
 
 
 def _unedited(text: str, known: Mapping[str, Block]) -> re.Match[str] | None:
-    blocks = _BLOCK.finditer(text)
-    return next((found for found in blocks if found[1] not in known or known[found[1]].text == found[0]), None)
+    """The first block that is as it was put there; one of another machine tells that by the sum in its end mark."""
+
+    def is_whole(found: re.Match[str]) -> bool:
+        last = known.get(found[1])
+        return last.text == found[0] if last else found[3] == _sum(found[2])
+
+    return next(filter(is_whole, _BLOCK.finditer(text)), None)
+
+
+def _sum(body: str) -> str:
+    return hashlib.sha256(body.replace("\r\n", "\n").encode("utf-8", "replace")).hexdigest()[:_SUM]
 
 
 def _find(text: str, name: str) -> re.Match[str] | None:

@@ -37,7 +37,7 @@ MEMORY = Path(".workbuddy", "memory")
 DAY = "2026-03-02"
 INDEX, LOG = MEMORY / "MEMORY.md", MEMORY / f"{DAY}.md"
 ARCHIVE = Path(".workbuddy", "session-migrator")
-BLOCK = re.compile(rb"<!-- session-migrator:begin (\w+) -->\r?\n.*?<!-- session-migrator:end \1 -->", re.DOTALL)
+BLOCK = re.compile(rb"<!-- session-migrator:begin (\w+) -->\r?\n.*?<!-- session-migrator:end \1 \w+ -->", re.DOTALL)
 Remember = Callable[..., Migration]
 
 
@@ -227,12 +227,23 @@ def test_an_edited_block_is_neither_replaced_nor_taken_back(project: Path, carry
     assert contents(project) == before
 
 
-def test_a_block_of_another_machine_is_replaced_and_comes_back(project: Path, carry: Remember) -> None:
-    mark = "<!-- session-migrator:{} 0123456789ab -->"
-    before = f"x\n{mark.format('begin')}\nfrom elsewhere\n{mark.format('end')}\ny".encode()
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("is_edited", [False, True])
+def test_a_block_of_another_machine_is_replaced_and_comes_back_unless_it_was_edited(
+    project: Path, carry: Remember, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, is_edited: bool, ending: str
+) -> None:
+    """There is no record of it here: its end mark has a sum."""
+    (project / "AGENTS.md").write_bytes(f"mine{ending}".encode())
+    carry(to="codex", form="memory")
+    monkeypatch.setenv("SESSION_MIGRATOR_HOME", str(tmp_path / "another machine"))
+    before = (project / "AGENTS.md").read_bytes()
+    before = before.replace(b"tide", b"my tide", 1) if is_edited else before
+    assert b"tide" in before
     (project / "AGENTS.md").write_bytes(before)
-    done = carry(to="codex", form="memory")
-    assert b"from elsewhere" not in (project / "AGENTS.md").read_bytes()
+    done = carry(chat("Another goal.", "Done."), to="codex", form="memory")
+    after = (project / "AGENTS.md").read_bytes()
+    assert len(BLOCK.findall(after)) == 1 + is_edited
+    assert after.startswith(before) is is_edited
     undo(done)
     assert (project / "AGENTS.md").read_bytes() == before
 
