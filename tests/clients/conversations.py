@@ -178,7 +178,9 @@ ALL: dict[str, Case] = {**SHAPES, **dict(_recorded())}
 OTHERS = 3
 """From how many other agents a client is tried with a recorded session, where it is not from all of them."""
 FEW = ("example", "example, compressed", "parallel calls", "images", "patch and edit")
-"""What an older client is tried with, and one that takes long, with its own recorded sessions."""
+"""What an older client is tried with."""
+FEWEST = ("example, compressed", "images")
+"""What one is tried with that takes long, the newest with its own recorded sessions."""
 
 
 def recorded() -> dict[str, list[str]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import harness
 import pytest
-from conversations import ALL, FEW, LONG_PROMPT, recorded, sample
+from conversations import ALL, FEW, FEWEST, LONG_PROMPT, recorded, sample
 from going_on import NEWEST, carry, each, go_on, make_place
 from kinds import agent_of, kind_of
 
@@ -21,12 +21,13 @@ from session_migrator.model import headline
 def cases(client: str) -> tuple[str, ...]:
     """What a client is tried with: the newest of each agent with all there is where that is wanted, else with some; one
     that takes long with less in each case; an older one, and a core that is another agent's client, with a few."""
-    agent = agent_of(client)
+    agent, heavy = agent_of(client), kind_of(client).heavy
+    is_all = os.environ.get("SESSION_MIGRATOR_CASES") == "all"
     if client not in NEWEST or "core" in harness.VERSIONS[client]:
-        return FEW
-    few = (*FEW, *recorded()[agent])
-    some, most = (few, sample(agent)) if kind_of(client).heavy else (sample(agent), tuple(ALL))
-    return most if os.environ.get("SESSION_MIGRATOR_CASES") == "all" else some
+        return FEWEST if heavy and not is_all else FEW
+    if heavy:
+        return sample(agent) if is_all else (*FEWEST, *recorded()[agent])
+    return tuple(ALL) if is_all else sample(agent)
 
 
 CASES = {client: cases(client) for client in harness.CLIENTS}
