@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from ..files import is_file
 from .jsonl import Record, parse, table
@@ -32,6 +33,11 @@ def _parsed(path: Path) -> Record | None:
     except (OSError, ValueError):
         return None
     return parse(words.encode())
+
+
+def positive(value: Any) -> int | None:
+    """A size that settings give, such as the tokens of a window: a number of 1 or more; None for anything else."""
+    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 1 else None
 
 
 def joined(lower: Record, upper: Record) -> Record:

@@ -13,7 +13,7 @@ from ...context_windows import Window
 from ...files import is_file
 from ..jsonl import Record, rows, table, text
 from ..models import vendor
-from ..settings import settings_of, unreadable
+from ..settings import positive, settings_of, unreadable
 
 VERSION = "2026.9.6"
 PROGRAM = "openclaw"
@@ -102,14 +102,14 @@ def window(model_id: str, known: Window | None, home: Path, folder: Path) -> Win
     given = rows(table(_providers(home).get(provider)).get("models"))
     row = next((row for row in map(table, given) if row.get("id") == name), Record())
     known = known or Window(source="client")
-    sizes = list(filter(None, (_positive(row.get("contextTokens")), _positive(row.get("contextWindow")))))
+    sizes = list(filter(None, (positive(row.get("contextTokens")), positive(row.get("contextWindow")))))
     context = min(sizes, default=known.context)
     if context is None:
         return None
     most = int((context - _kept(context)) / _MARGIN)
     return Window(
         context=context, max_input=min(most, known.max_input or most),
-        max_output=_positive(row.get("maxTokens")) or known.max_output, source="client" if sizes else known.source,
+        max_output=positive(row.get("maxTokens")) or known.max_output, source="client" if sizes else known.source,
     )  # fmt: skip
 
 
@@ -146,10 +146,6 @@ def mcp_servers(home: Path, folder: Path) -> tuple[str, ...]:  # noqa: ARG001
     """``mcp.servers`` of openclaw.json, those that are not switched off."""
     servers = table(table(settings_of(_config(home)).get("mcp")).get("servers"))
     return tuple(name for name, server in servers.items() if table(server).get("enabled") is not False)
-
-
-def _positive(value: Any) -> int | None:
-    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 1 else None
 
 
 # --- settings

@@ -18,7 +18,7 @@ from ...files import is_file
 from ..jsonl import Record, rows, table, text
 from ..models import vendor
 from ..paths import upward
-from ..settings import joined, settings_of, unreadable
+from ..settings import joined, positive, settings_of, unreadable
 
 HOME_VARIABLE = "XDG_DATA_HOME"
 DEFAULT_TITLE = re.compile(r"(?:New|Child) session - \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -106,13 +106,13 @@ class Client:
         """The window by the limits of the user's and the project's settings, else by the list of models that the
         client has fetched; a model that takes less has what it takes."""
         limit = self._limit(model_id, self._settings(folder))
-        context = _positive(limit.get("context"))
+        context = positive(limit.get("context"))
         if context is None:
             return None
         if known and known.context:
             context = min(context, known.context)
         return Window(
-            context=context, max_input=_positive(limit.get("input")), max_output=_positive(limit.get("output")),
+            context=context, max_input=positive(limit.get("input")), max_output=positive(limit.get("output")),
             source="client",
         )  # fmt: skip
 
@@ -123,7 +123,7 @@ class Client:
         compaction = table(self._settings(folder).get("compaction"))
         if compaction.get("auto") is False or seen.context is None:
             return None
-        longest = _positive(_number(os.environ.get(self.variable("EXPERIMENTAL_OUTPUT_TOKEN_MAX")))) or _REPLY
+        longest = positive(_number(os.environ.get(self.variable("EXPERIMENTAL_OUTPUT_TOKEN_MAX")))) or _REPLY
         reply = min(seen.max_output or longest, longest)
         if seen.max_input:
             reserved = compaction.get("reserved")
@@ -166,7 +166,7 @@ class Client:
         own = table(table(settings.get("provider")).get(provider))
         for source in (own, fetched):
             limit = table(table(table(source.get("models")).get(name)).get("limit"))
-            if _positive(limit.get("context")):
+            if positive(limit.get("context")):
                 return limit
         return self.default_limit if model_id == self.default else {}
 
@@ -225,10 +225,6 @@ def _globbed(place: Path, pattern: str) -> list[Path]:
         return sorted(filter(is_file, place.glob(pattern)))
     except (OSError, ValueError, NotImplementedError):
         return []
-
-
-def _positive(value: Any) -> int | None:
-    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 1 else None
 
 
 def _number(words: str | None) -> int | None:

@@ -16,7 +16,7 @@ from ...context_windows import Window
 from ...files import is_file
 from ..jsonl import Record, rows, table, text
 from ..models import vendor
-from ..settings import joined, settings_of, unreadable
+from ..settings import joined, positive, settings_of, unreadable
 
 VERSION = "1.6.0"
 FOLDER = ".pi"
@@ -115,8 +115,8 @@ def window(model_id: str, known: Window | None, home: Path, folder: Path) -> Win
         own = {"contextWindow": _CONTEXT, "maxTokens": _REPLY} | own
     found = (own or {}) | table(table(given.get("modelOverrides")).get(name))
     limits = found or _called(name, fetched.get("models")) or {"contextWindow": _LESS.get(model_id)}
-    context = _positive(limits.get("contextWindow"))
-    return Window(context=context, max_output=_positive(limits.get("maxTokens")), source="client") if context else None
+    context = positive(limits.get("contextWindow"))
+    return Window(context=context, max_output=positive(limits.get("maxTokens")), source="client") if context else None
 
 
 def _called(name: str, models: Any) -> Record | None:
@@ -148,10 +148,6 @@ def mcp_servers(home: Path, folder: Path) -> tuple[str, ...]:
     both = reduce(joined, map(settings_of, paths))
     servers = table(both.get("mcpServers"))
     return tuple(name for name, server in servers.items() if table(server).get("enabled") is not False)
-
-
-def _positive(value: Any) -> int | None:
-    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 1 else None
 
 
 def _size(value: Any, default: int) -> int:
