@@ -3,8 +3,9 @@
 ``python scripts/measure_overhead.py [CLIENT ...]``: each pinned client starts and resumes a session in a scratch
 project, as a command and in its terminal, once with every model it knows and once with a model it does not. From the
 request the stub recorded, everything but the conversation is counted: the tools as compact JSON, the system prompt and
-the injected messages as text. Two things make it an upper bound for any project: the path is long, and the git status
-(Claude Code) and the list of files (Gemini CLI) are at the length where the client cuts them. Instruction files
+the injected messages as text. Three things make it an upper bound for any project: its path is long, the git status
+(Claude Code) and the list of files (Gemini CLI) are at the length where the client cuts them, and the folder where the
+client is installed, which OpenClaw names some twenty times, is as long as a version manager's. Instruction files
 (AGENTS.md, CLAUDE.md) are not in it: there are none. The greatest figure of each kind of run goes to
 ``session_migrator/data/overhead.json``, with the number of texts beside the tools, each of which may be a message: what
 frames one differs by model and is added when it is counted.
@@ -29,6 +30,7 @@ from session_migrator import agents
 from session_migrator.tokens import bpe
 
 OUTPUT = Path(__file__).resolve().parents[1] / "session_migrator" / "data" / "overhead.json"
+INSTALLED = "/home/somebody-with-a-name/.nvm/versions/node/v24.19.0/lib"
 UNLISTED = "a-model-the-client-does-not-know"
 Figures = dict[str, int]
 
@@ -60,7 +62,8 @@ def run(client: str, mode: str, model: str, turn: int, home: Path, project: Path
 def figures(client: str, body: dict[str, Any]) -> Figures:
     """The sizes of what in a request is not its conversation."""
     tools = [json.dumps(tool, ensure_ascii=False, separators=(",", ":")) for tool in harness.offered_tools(body)]
-    texts = [*kind_of(client).added(body)]
+    installed = str(harness.place_of(client, harness.FOLDER))
+    texts = [text.replace(installed, INSTALLED) for text in kind_of(client).added(body)]
     return {
         "utf8_bytes": sum(len(text.encode()) for text in (*tools, *texts)),
         "o200k": sum(bpe.count("o200k_base", text)[1] for text in (*tools, *texts)),
