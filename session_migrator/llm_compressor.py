@@ -33,7 +33,7 @@ class LlmCompressor:
     def compress(self, session: Session, budget: int, counter: Counter) -> Compressed:
         """At most ``budget`` tokens by the counter's upper end. Raises Refused as the ladder does."""
         ladder = LadderCompressor()
-        alone = ladder.compress(session, budget, counter)
+        alone = replace(ladder.compress(session, budget, counter), by="ladder")
         if not alone.elided:
             return alone
         room = min(int(budget * _SHARE), _MOST)

@@ -162,13 +162,13 @@ def summarize(
     )
 
 
-def remembered(session: Session, store: Store) -> tuple[Memory, list[str]]:
-    """The memory of a session by the model, its words quoted, and what is to be told of it. Where the model fails, the
-    memory is that without one."""
+def remembered(session: Session, store: Store) -> tuple[Memory | None, list[str]]:
+    """The memory of a session by the model, its words quoted, and what is to be told of it. Where the model fails,
+    none."""
     try:
         made = summarize(session, store=store, progress=to_terminal)
     except MigrationError as error:
-        return remember(session), [f"the memory is made without an LLM: {error}; {error.remedy}", *notes_of(error)]
+        return None, [f"the memory is made without an LLM: {error}; {error.remedy}", *notes_of(error)]
     return replace(made.memory, sections=quoted(made.memory.sections)), [made.report]
 
 

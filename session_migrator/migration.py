@@ -190,8 +190,9 @@ def _as_session(
     )  # fmt: skip
     options = {
         "to": order.to, "home": str(home), "folder": str(folder), "model": target.model, "window": window,
-        "budget": budget, "compressor": compressors.name_of(compressor), "history": order.history, "form": "session",
-        "redact": order.redact, "room": decided.budget if decided.mode == "compress" else None, "native": native,
+        "budget": budget, "compressor": result.by or compressors.name_of(compressor), "history": order.history,
+        "form": "session", "redact": order.redact, "native": native,
+        "room": decided.budget if decided.mode == "compress" else None,
         "retrieval": retrieval and decided.mode == "compress",
     }  # fmt: skip
 
@@ -237,19 +238,20 @@ def _as_memory(
     counter = tokens.counter(order.model or session.model or _COUNTED_AS)
     lowered, _ = lower(session, Capabilities(thinking="text"))
     day = timestamps.today()
-    memory = remember(session)
+    summarized = None
     if by_llm:
         from .llm_summarizer import remembered
 
-        memory, said = remembered(session, order.store)
+        summarized, said = remembered(session, order.store)
         found = [*found, *said]
+    memory = summarized or remember(session)
     preview = memory_files.bodies(session, memory, spec, place, "0" * 12, day)
     size = sum(counter.text(text).high for text in preview.values())
     found = [*found, *remarks.over_limit(spec, place, preview)] if not memory_file else found
     planned = _planned(reading, order, "memory", counter.session(lowered).high, size, (), found, None)
     options = {
         "to": order.to, "folder": str(place), "file": spec.index, "history": order.history, "form": "memory",
-        "redact": order.redact, **({"compressor": "llm"} if by_llm else {}),
+        "redact": order.redact, **({"compressor": "llm"} if summarized else {}),
     }  # fmt: skip
 
     def carry(workspace: Workspace, name: str) -> _Result:

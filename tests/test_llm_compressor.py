@@ -48,7 +48,7 @@ def carried(
     """A migration of the recorded session, and the first words of the result."""
     done = migrate(
         LONG, "claude-code", "claude-opus-5-5", project, home=tmp_path / "claude", budget=budget, compressor=name,
-        again=True, **options,
+        **{"again": True, **options},
     )  # fmt: skip
     paths = done.target["paths"]
     return done, read_session(paths[0], "claude-code").messages[0].text if paths else ""
@@ -114,6 +114,17 @@ def test_where_the_model_fails_the_ladder_takes_over_with_a_warning(
     assert note == expected
     assert any("what is left out is not summarized" in warning and problem in warning for warning in done.warnings)
     assert any(warning.startswith("sent 1 request to") or "sent 3 requests to" in warning for warning in done.warnings)
+
+
+def test_where_the_model_failed_the_next_run_asks_it_again(stub: StubLLM, project: Path, tmp_path: Path) -> None:
+    stub.answers = lambda _: refused(500, "sorry")
+    failed, _ = carried(project, tmp_path)
+    alone, _ = carried(project, tmp_path, "ladder", again=False)
+    assert alone.migration == failed.migration
+    memory, _ = remembered(project)
+    stub.answers = lambda _: "## Goal\n\n- Tables (turn 1)"
+    assert carried(project, tmp_path, again=False)[0].migration != failed.migration
+    assert remembered(project)[0].migration != memory.migration
 
 
 def test_a_model_whose_window_nobody_knows_is_a_warning_and_nothing_is_sent(

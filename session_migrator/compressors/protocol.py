@@ -26,12 +26,14 @@ class Elision(Value):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compressed(Value):
     """A session within its budget, the messages that are no longer in it as they were, in order, and what of them the
-    marks in the session stand for; ``notes``: what is to be told of the compression."""
+    marks in the session stand for; ``notes``: what is to be told of the compression; ``by``: the name of the compressor
+    whose result it is, where that is not the one that was asked."""
 
     session: Session
     elided: Sequence[Message] = ()
     elisions: tuple[Elision, ...] = ()
     notes: tuple[str, ...] = ()
+    by: str | None = None
 
 
 class Compressor(Protocol):
