@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import groupby
 from pathlib import Path
 
 from . import blocks
 from .agents import AgentSpec, MemorySpec, Written
 from .compressors import Compressed
 from .decision import Decision, Target
-from .model import Session
+from .model import Message, Session
 from .tokens import Counter
-from .tokens.content import is_longer, texts
+from .tokens.content import images, is_longer, texts
 
 
 def on_session(
@@ -41,9 +42,21 @@ def on_session(
         count = sum(sum(map(len, texts([part]))) > shown for part in results)
         sends = f"{spec.names[0]} sends its model {shown:,} characters of a tool's result at most"
         found += [f"{sends}; {count} are longer, and counted whole"] if count else []
+    if spec.image_turns:
+        count = _images_before(result.session.messages, spec.image_turns)
+        sends = f"{spec.names[0]} sends its model the images of the latest {spec.image_turns} turns alone"
+        found += [f"{sends}; {count} stand before them"] if count else []
     if spec.masking:
         found += _masked(spec.names[0], *spec.masking, sum(counter.part(part).high for part in results))
     return found
+
+
+def _images_before(messages: Iterable[Message], turns: int) -> int:
+    """How many images stand before the latest so many turns of the user's that were answered."""
+    held = [(message.role, sum(1 for _ in images(message.parts))) for message in messages]
+    runs = [list(run) for _, run in groupby(held, lambda one: one[0] == "user")]
+    answered = [at for at, run in enumerate(runs[:-1]) if run[0][0] == "user" and "assistant" in dict(runs[at + 1])]
+    return sum(count for run in runs[: answered[-turns]] for _, count in run) if len(answered) > turns else 0
 
 
 def _masked(name: str, least: int, kept: int, size: int) -> list[str]:

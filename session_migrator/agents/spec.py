@@ -207,6 +207,7 @@ class AgentSpec:
     longest_result(home)     bytes of a tool's result that it sends its model, None where it sends all
     shown_result(window)     characters of a tool's result that it sends its model, by the window it sees, where which
                              ones they are cannot be told (so the result is counted whole); None where it sends all
+    image_turns              it sends its model the images of so many of the latest turns that were answered; None: all
     overhead                 the key of its measurement in data/overhead.json
     masking                  (all, kept): from so many tokens of tool results in all, it sends its model the latest
                              ``kept``, and in the place of the others where they lie; None where it never does
@@ -232,6 +233,7 @@ class AgentSpec:
     longest_result: Callable[[Path], int | None]
     overhead: str
     shown_result: Callable[[Window], int | None] = lambda _: None
+    image_turns: int | None = None
     masking: tuple[int, int] | None = None
     named_home: Callable[[Path], Path] = lambda home: home
     program_home: Callable[[], Path] | None = None

@@ -84,7 +84,7 @@ def _png(red: int) -> str:
     return base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"".join(framed)).decode()
 
 
-def _picture(red: int) -> Image:
+def picture(red: int) -> Image:
     return Image(media_type="image/png", data=_png(red))
 
 
@@ -109,10 +109,10 @@ _MESSAGES = {
         _DONE,
     ),
     "images": (
-        _user(_picture(10), Text(text="What is in this picture?")),
-        *_turn(ToolCall(id="i1", name="Read", arguments={"file_path": "b.png"}), Text(text="b.png"), _picture(20)),
-        *_turn(ToolCall(id="i2", name="Read", arguments={"file_path": "c.png"}), _picture(30)),
-        *_turn(ToolCall(id="i3", name="Read", arguments={"file_path": "d.png"}), _picture(40), failed=True),
+        _user(picture(10), Text(text="What is in this picture?")),
+        *_turn(ToolCall(id="i1", name="Read", arguments={"file_path": "b.png"}), Text(text="b.png"), picture(20)),
+        *_turn(ToolCall(id="i2", name="Read", arguments={"file_path": "c.png"}), picture(30)),
+        *_turn(ToolCall(id="i3", name="Read", arguments={"file_path": "d.png"}), picture(40), failed=True),
         _DONE,
     ),
     "patch and edit": (

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import harness
 import pytest
-from conversations import ALL, PLAIN
+from conversations import ALL, PLAIN, picture
 from going_on import PROMPT, Place, carry, make_place, numbered
 from kinds import Setup, arguments, kind_of
 from places import LONG
@@ -121,3 +121,21 @@ def test_of_a_long_result_it_sends_as_much_as_the_migration_tells(tmp_path: Path
     (request,) = harness.main_requests("openclaw", run.requests)
     (sent,) = (text for _, kind, text, _ in harness.conversation("openclaw", request) if kind == "result")
     assert 63_000 < len(sent) <= 64_000
+
+
+@pytest.mark.client("openclaw")
+def test_of_the_images_it_sends_those_of_the_turns_that_the_migration_tells(tmp_path: Path) -> None:
+    place = make_place("openclaw", tmp_path / "client")
+    shown = picture(200)
+    talk = [
+        Message(role=role, parts=(Text(text=f"{role} {turn}"), *[shown] * (role == "user")))
+        for turn in range(5)
+        for role in ("user", "assistant")
+    ]
+    carried = carry(Session(id="s", agent="x", messages=tuple(talk)), place)
+    note = "OpenClaw sends its model the images of the latest 3 turns alone; 2 stand before them"
+    assert note in carried.done["warnings"]
+    command = [*arguments(KIND.resume, model=MODEL), carried.session_id, PROMPT]
+    run = harness.run_client("openclaw", command, script=[{"text": "ok"}], **place.where)
+    (request,) = harness.main_requests("openclaw", run.requests)
+    assert sum(kind == "image" for _, kind, *_ in harness.conversation("openclaw", request)) == 3

@@ -36,5 +36,6 @@ SPEC = AgentSpec(
     mcp_servers=client.mcp_servers,
     longest_result=lambda _: None,
     shown_result=client.shown_result,
+    image_turns=3,  # 2026.9.6 and 2026.6.11
     overhead="openclaw",
 )
