@@ -15,7 +15,8 @@ import click
 
 from . import __version__, agents, compressors
 from .errors import MigrationError, NotFound, UsageError
-from .printing import as_json_option, print_json, printable, show_decision, show_migration
+from .options import AGENT, as_json_option, tokens
+from .printing import print_json, printable, show_decision, show_migration
 from .store_commands import COMMANDS
 
 if TYPE_CHECKING:
@@ -23,16 +24,15 @@ if TYPE_CHECKING:
     from .fitting import History
     from .migration import Form
 
-_AGENT = click.Choice(list(agents.AGENTS))
 _FOLDER = click.Path(path_type=Path)
-_from = click.option("--from", "source", type=_AGENT, help="The agent the session is of.")
+_from = click.option("--from", "source", type=AGENT, help="The agent the session is of.")
 _from_home = click.option("--from-home", type=_FOLDER, help="The source's configuration folder.")
 _model = click.option("--model", help="The target model; default: the one the target is configured for.")
 _redact = click.option("--redact", is_flag=True, help="Without the secrets in its texts.")
 _count_online = click.option(
     "--count-online", is_flag=True, help="Send the session to the model's vendor for its count (with the key set here)."
 )
-_window = click.option("--window", type=click.IntRange(min=1), help="The model's context in tokens.")
+_window = click.option("--window", type=tokens, help="The model's context in tokens.")
 
 
 class _Group(click.Group):
@@ -179,7 +179,7 @@ def show(session: str, source: str | None, from_home: Path | None, form: str, re
 @click.argument("session")
 @_from
 @_from_home
-@click.option("--to", "agent", type=_AGENT, help="The target agent; without it and --model, every agent.")
+@click.option("--to", "agent", type=AGENT, help="The target agent; without it and --model, every agent.")
 @_model
 @_window
 @_count_online
@@ -240,13 +240,13 @@ def _verdict(name: str, target: Target, decided: Decision) -> str:
 
 @main.command()
 @click.argument("session")
-@click.option("--to", "agent", type=_AGENT, required=True, help="The target agent.")
+@click.option("--to", "agent", type=AGENT, required=True, help="The target agent.")
 @_from
 @_model
 @click.option("--into", type=_FOLDER, help="The project folder to go on in; default: the session's own.")
 @click.option("--home", type=_FOLDER, help="The target's configuration folder.")
 @_from_home
-@click.option("--budget", type=int, help="Tokens for the session, at most.")
+@click.option("--budget", type=tokens, help="Tokens for the session, at most.")
 @_window
 @_count_online
 @click.option(

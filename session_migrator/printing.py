@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from .decision import Decision
     from .migration import Migration
 
-as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-
 
 def show_decision(decided: Decision) -> None:
     """The sum, and what comes of it."""

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from . import agents
-from .printing import as_json_option, print_json, printable
+from .options import AGENT, as_json_option
+from .printing import print_json, printable
 
 _FOLDER = click.Path(path_type=Path)
 _EVERY = 10.0  # seconds between lines that say how far it is
@@ -73,7 +73,7 @@ def recall_command(name: str, lines: str | None, grep: str | None, around: int |
 
 @click.command("search")
 @click.argument("query")
-@click.option("--from", "agent", type=click.Choice(list(agents.AGENTS)), help="Only sessions of this agent.")
+@click.option("--from", "agent", type=AGENT, help="Only sessions of this agent.")
 @click.option("--since", help="Only what is not older than this day.")
 @click.option("--cwd", type=_FOLDER, help="In the sessions of this folder; default: the current one.")
 @click.option("--all", "everywhere", is_flag=True, help="In the sessions of all folders.")

@@ -297,6 +297,30 @@ def test_a_budget_below_2000_is_a_usage_error_and_one_that_holds_nothing_is_refu
     assert "nothing fits" in error
 
 
+@pytest.mark.parametrize(
+    ("said", "agent"),
+    [("claude", "claude-code"), ("Claude Code", "claude-code"), ("gemini-cli", "gemini"), ("Copilot CLI", "copilot")],
+)
+def test_an_agent_can_be_named_by_its_clients_name_or_a_beginning(said: str, agent: str) -> None:
+    named, by_id = (run("decide", LONG, "--to", name, "--model", "gpt-5.5") for name in (said, agent))
+    assert (named.returncode, named.stdout) == (0, by_id.stdout)
+
+
+@pytest.mark.parametrize("said", ["open", "co", "", "claude-codex"])
+def test_a_beginning_that_several_agents_have_or_none_is_refused_with_their_names(said: str) -> None:
+    assert "opencode" in refused(2, "decide", LONG, "--to", said)
+
+
+@pytest.mark.parametrize("said", ["100,000", "100_000", "100k", "100K", "0.1m"])
+def test_tokens_can_be_given_in_thousands(said: str) -> None:
+    assert data("decide", LONG, "--model", "gpt-5", "--window", said)["window"]["context"] == 100_000
+
+
+@pytest.mark.parametrize("said", ["0", "-5", "k", "1e9", "100 k", "0.0001k", "٣٠", "9" * 40, "1g"])
+def test_what_is_no_number_of_tokens_is_refused(said: str) -> None:
+    assert "is no number of tokens" in refused(2, "decide", LONG, "--model", "gpt-5", f"--window={said}")
+
+
 def test_importing_the_package_imports_no_other(tmp_path: Path) -> None:
     code = (
         "import sys; before = set(sys.modules); import session_migrator; "
