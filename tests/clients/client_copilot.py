@@ -68,7 +68,9 @@ def added(body: Body) -> Iterator[str]:
 def listed(setup: Setup) -> str:
     """Its own list, which it shows in the terminal only."""
     where = {"home": setup.home, "cwd": setup.cwd, "config_dir": setup.config_dir}
-    shown = r"(?s)○ .*esc cancel|Esc to cancel"  # the newest shows its own first, the others once they are read
+    home = setup.config_dir or setup.home / ".copilot"
+    count = sum(1 for _ in home.glob("session-state/*/events.jsonl"))
+    shown = rf"(?im)(?:^.*(?:○|\d\.) .*\n\s*){{{count}}}(?s:.*)\besc\b"  # it shows them as it has read them
     return harness.interact(setup.client, ["--resume"], [(shown, "")], lines=400, **where)[0]
 
 
