@@ -105,6 +105,15 @@ def _is_answered(turn: Sequence[Item]) -> bool:
     return any(role == "assistant" for role, *_ in turn)
 
 
+def kept(item: Item) -> Item:
+    """It masks the value of an argument that is called "session" (2026.9.6)."""
+    role, kind, value, call_id = item
+    if kind == "call" and "session" in value[1].get("args", {}):
+        name, given = value
+        value = name, {**given, "args": {**given["args"], "session": "***"}}
+    return role, kind, value, call_id
+
+
 def added(body: Body) -> Iterator[str]:
     for message in body["messages"]:
         content = message.get("content")
@@ -138,7 +147,10 @@ KIND = Kind(
     terminal=(["tui", "--local", "--session", "one", "--message"], ["tui", "--local", "--session", "one"]),
     before=["--message"],
     heavy=True,
+    beside=["agent", "--local", "--session-key", "agent:main:two"],
     mcp_call=lambda server, tool: {"name": f"{server}__{tool}"},
+    through=lambda call: {"name": "tool_call", "arguments": {"id": call["name"], "args": call["arguments"]}},
+    search=lambda words: [{"name": "tool_search", "arguments": {"query": words}}],
     added=added,
     models=lambda: ("gpt-5.5",),
     sample=None,
@@ -150,6 +162,7 @@ KIND = Kind(
     argument="command",
     own=(),
     sent=sent,
+    kept=kept,
     numbered=True,
     joined=True,
     own_tools=True,

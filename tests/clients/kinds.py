@@ -51,12 +51,14 @@ class Kind:
     listed(setup)             what the client lists for the project, as text to search
     resume                    the arguments before a session's id ({model} stands for the model, also below)
     start, again              the arguments before the prompt of a new session, and of the latest one again
+    beside                    those of one more session, where ``start`` goes on with the one it has begun
     before                    the arguments right before the prompt, where it is no argument of its own
     terminal                  the same two where the client runs in the terminal, if it does; the second alone, since
                               not every one takes a prompt then: it is typed
     quiet                     arguments after the prompt there, so that nothing outlives the run
     mcp                       arguments that permit the tools of an MCP server ({name} stands for the server)
     mcp_call(server, tool)    what a call of a server's tool is named, as a step of the stub has it
+    through(call)             the step by which the model of the newest one calls a tool that is hidden, given the call
     search(words)             the calls by which their model finds tools, one after the other, where they hide some
     at_once                   variables with which they hide none
     added(body)               the texts of a request that are not its conversation, its tools left out
@@ -70,6 +72,7 @@ class Kind:
                               text, it cannot be told from theirs)
     failed                    what a failed result begins with where no flag says that it failed
     sent(history, turns)      what of a conversation they send, after so many turns more, where that is not all of it
+    kept(item)                what it writes down of an item of the conversation, where it masks some
     between                   what they put between two messages of the user's
     shown                     how many characters of a title they list at least
     rows                      what finds id and title of each session in that, where they list both
@@ -98,6 +101,7 @@ class Kind:
     resume: Sequence[str]
     start: Sequence[str]
     again: Sequence[str]
+    beside: Sequence[str] | None = None
     mcp_call: Callable[[str, str], dict[str, str]]
     added: Callable[[Body], Iterator[str]]
     models: Callable[[], Sequence[str]]
@@ -106,10 +110,12 @@ class Kind:
     named: str
     smaller: str
     sent: Callable[[Sequence[Item], int], Sequence[Item]] = lambda history, _: history
+    kept: Callable[[Item], Item] = lambda item: item
     terminal: tuple[Sequence[str], Sequence[str]] | None = None
     before: Sequence[str] = ()
     quiet: Sequence[str] = ()
     mcp: Sequence[str] = ()
+    through: Callable[[dict[str, Any]], dict[str, Any]] = lambda call: call
     search: Callable[[str], Sequence[dict[str, Any]]] | None = None
     at_once: Mapping[str, str] = field(default_factory=dict[str, str])
     aside: Callable[[Body], bool] = lambda _: False
