@@ -120,6 +120,7 @@ def environment(client: str | None, home: Path, tmp: Path, config_dir: Path | No
         "HOME": str(home),
         "TMPDIR": str(tmp),
         "CLAUDE_CODE_TMPDIR": str(tmp),
+        "NODE_COMPILE_CACHE": str(FOLDER / "compiled"),  # else each run compiles its client anew
         "LANG": "C.UTF-8",
         "TERM": "dumb",
         "NO_COLOR": "1",
