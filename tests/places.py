@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 import tomllib
 from contextlib import closing
 from pathlib import Path
@@ -23,6 +25,13 @@ MODELS = {name: pin["model"] for name, pin in PINS.items() if pin.get("agent") =
 def environment(**more: str) -> dict[str, str]:
     """This process's environment, for one that runs the package of this checkout."""
     return {**os.environ, "PYTHONPATH": str(ROOT), **more}
+
+
+def run(*words: str | Path, cwd: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
+    """The command line of this checkout, in a process of its own, with more variables."""
+    command = [sys.executable, "-m", "session_migrator.cli", *map(str, words)]
+    env = environment(PYTHONUTF8="1", **variables)
+    return subprocess.run(command, capture_output=True, encoding="utf-8", cwd=cwd, env=env, check=False)
 
 
 def asked(agent: str, model: str) -> int:

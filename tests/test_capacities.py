@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 import stat
-import subprocess
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from places import LONG, ROOT
+from places import LONG, run
 from provider_shapes import SHAPES
 from stub_provider import Stub, document, status
 
@@ -86,12 +83,6 @@ def users(content: Any) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(content if isinstance(content, str) else json.dumps(content))
     return path
-
-
-def run(*args: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "session_migrator.cli", *map(str, args)]
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
-    return subprocess.run(command, capture_output=True, encoding="utf-8", env=env, check=False)
 
 
 # --- the order

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from cases import carry, case, pairs, words
-from places import environment
+from places import run
 
 from session_migrator import migrate, read_session
 from session_migrator.memory import to_memory_markdown
@@ -86,11 +84,6 @@ def test_62_the_memory_holds_no_secret_unless_asked_for(source: Path) -> None:
 def test_62_migrate_and_show_leave_secrets_out_where_they_are_told_to(
     source: Path, project: Path, tmp_path: Path
 ) -> None:
-    def run(*args: str | Path) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "session_migrator.cli", *map(str, args)]
-        env = environment(PYTHONUTF8="1")
-        return subprocess.run(command, capture_output=True, encoding="utf-8", env=env, check=True)
-
     into = ["--to", "codex", "--model", "gpt-5.5", "--into", project, "--home", tmp_path / "codex"]
     redacted = run("migrate", source, *into, "--redact")
     assert "4 secrets redacted" in redacted.stdout + redacted.stderr

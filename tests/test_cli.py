@@ -11,19 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from places import EXAMPLES, FIXTURES, LONG, environment
+from places import EXAMPLES, FIXTURES, LONG, environment, run
 
 from session_migrator.agents import AGENTS
 
 MODEL = ["--model", "claude-opus-5-5"]
 DECISION = {"mode", "tokens", "low", "high", "budget", "window", "ledger", "counter"}
 INFO = {"agent", "id", "title", "cwd", "model", "created_at", "updated_at", "messages", "path"}
-
-
-def run(*args: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "session_migrator.cli", *map(str, args)]
-    env = environment(PYTHONUTF8="1")
-    return subprocess.run(command, capture_output=True, encoding="utf-8", cwd=cwd, env=env, check=False)
 
 
 def data(*args: str | Path, cwd: Path | None = None) -> Any:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from places import LONG, environment
+from places import LONG, run
 from stub_llm import Answer, Reply, StubLLM, refused, serving
 
 from session_migrator import LadderCompressor, Migration, from_messages, llm, migrate, read_session, recall, tokens
@@ -176,11 +174,8 @@ def test_without_a_key_nothing_is_read_sent_or_written(tmp_path: Path, project: 
 
 
 def test_the_command_line_says_what_to_set(tmp_path: Path, project: Path) -> None:
-    command = [
-        sys.executable, "-m", "session_migrator.cli", "migrate", str(LONG), "--to", "claude-code",
-        "--into", str(project), "--home", str(tmp_path / "claude"), "--compressor", "llm",
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", env=environment(PYTHONUTF8="1"), check=False)
+    where = ["--into", project, "--home", tmp_path / "claude"]
+    done = run("migrate", LONG, "--to", "claude-code", *where, "--compressor", "llm")
     assert (done.returncode, done.stdout) == (2, "")
     error, remedy = done.stderr.splitlines()
     assert error.startswith("error: no LLM is set up")

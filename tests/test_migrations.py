@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from places import LONG, MODELS, content, environment, go_on
+from places import LONG, MODELS, content, environment, go_on, run
 
 from session_migrator import Store, from_messages, list_sessions, migrate, migrations, read_session
 from session_migrator.agents.codex import writer as codex_writer
@@ -320,10 +320,9 @@ def test_run_starts_the_client_in_the_right_folder(tmp_path: Path, project: Path
     fake.write_text('#!/bin/sh\npwd > "$OUT"\necho "$CLAUDE_CONFIG_DIR $@" >> "$OUT"\nexit 7\n')
     fake.chmod(0o700)
     out = tmp_path / "out"
-    env = environment(PATH=f"{tools}:/usr/bin:/bin", OUT=str(out))
-    command = [sys.executable, "-m", "session_migrator.cli", "migrate", str(LONG), "--to", "claude-code", "--run"]
-    command += ["--into", str(project), "--home", str(tmp_path / "claude"), "--model", "haiku"]
-    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False)
+    command = ["migrate", LONG, "--to", "claude-code", "--run", "--model", "haiku"]
+    where = ["--into", project, "--home", tmp_path / "claude"]
+    done = run(*command, *where, cwd=tmp_path, PATH=f"{tools}:/usr/bin:/bin", OUT=str(out))
     assert done.returncode == 7
     (session_id,) = (path.stem for path in (tmp_path / "claude").rglob("*.jsonl"))
     started = f"{project}\n{tmp_path}/claude --resume {session_id} --model claude-haiku-5-5\n"
@@ -331,10 +330,8 @@ def test_run_starts_the_client_in_the_right_folder(tmp_path: Path, project: Path
 
 
 def test_run_without_the_client_writes_nothing(tmp_path: Path, project: Path) -> None:
-    env = environment(PATH="/nowhere")
-    command = [sys.executable, "-m", "session_migrator.cli", "migrate", str(LONG), "--to", "claude-code", "--run"]
-    command += ["--into", str(project), "--home", str(tmp_path / "claude")]
-    done = subprocess.run(command, env=env, capture_output=True, encoding="utf-8", check=False)
+    where = ["--into", project, "--home", tmp_path / "claude"]
+    done = run("migrate", LONG, "--to", "claude-code", "--run", *where, PATH="/nowhere")
     assert done.returncode == 3
     assert "claude is not on the PATH" in done.stderr
     assert not (tmp_path / "claude").exists()

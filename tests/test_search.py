@@ -7,13 +7,11 @@ import hashlib
 import json
 import os
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from places import environment
+from places import run
 from talks import said, stored
 
 from session_migrator import Session, migrate
@@ -293,13 +291,6 @@ def test_what_is_under_no_id_is_not_found() -> None:
         context_around("0123456789")
     with pytest.raises(NotFound, match="nothing is kept"):
         recalled("0123456789")
-
-
-def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "session_migrator.cli", *arguments]
-    return subprocess.run(
-        command, capture_output=True, encoding="utf-8", env=environment(PYTHONUTF8="1"), cwd=cwd, check=False
-    )
 
 
 def test_the_commands_index_search_and_recall(project: Path, talk: Path) -> None:

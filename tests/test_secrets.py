@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import anyio
+import places
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
@@ -65,11 +65,7 @@ def holding(folder: Path, *but: Path) -> list[Path]:
 
 def run(*words: str | Path, code: int = 0, cwd: Path | None = None) -> str:
     """Everything that a command says."""
-    done = subprocess.run(
-        [sys.executable, "-m", "session_migrator.cli", *map(str, words)],
-        capture_output=True, encoding="utf-8", check=False, cwd=cwd,
-        env=environment(PYTHONUTF8="1"),
-    )  # fmt: skip
+    done = places.run(*words, cwd=cwd)
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout + done.stderr
 

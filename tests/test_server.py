@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.types import CallToolResult, Tool
-from places import EXAMPLES, LONG, environment
+from places import EXAMPLES, LONG, environment, run
 
 from session_migrator import context_windows, read_session, tools
 from session_migrator.agents import AGENTS
@@ -402,10 +402,7 @@ def test_sessions_are_listed_in_small_rows_and_handed_off_as_the_command_line_do
     assert one == {"sessions": [newest]}
 
     command = ["migrate", LONG_ID, "--to", "claude-code", "--model", "claude-opus-5-5", "--into", str(project)]
-    shown = subprocess.run(
-        [sys.executable, "-m", "session_migrator.cli", *command, "--dry-run", "--json"],
-        capture_output=True, check=True, env=environment(), cwd=tmp_path,
-    )  # fmt: skip
+    shown = run(*command, "--dry-run", "--json", cwd=tmp_path)
     assert planned == json.loads(shown.stdout)
     assert planned["migration"] is None
     assert done["migration"] == same["migration"]
