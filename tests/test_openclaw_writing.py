@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 from places import LONG, MODELS
 
-from session_migrator import Store, agents, list_sessions, migrate, migrations, read_session
+from session_migrator import Session, Store, agents, from_messages, list_sessions, migrate, migrations, read_session
 from session_migrator.agents.openclaw import client
 from session_migrator.comparison import difference
 from session_migrator.context_windows import Window
 from session_migrator.errors import Refused, WriteError
 from session_migrator.lowering import lower
+from session_migrator.model import Message, Text
 from session_migrator.target import inspect
 
 SPEC, MODEL = agents.get("openclaw"), MODELS["openclaw"]
@@ -67,6 +68,23 @@ def test_only_the_users_messages_have_no_time_within(home: Path, project: Path) 
     assert {message["role"] for message in messages if "timestamp" not in message} == {"user"}
     assert all("timestamp" in message for message in messages if message["role"] != "user")
     assert all(message.timestamp for message in SPEC.read(path).session.messages)
+
+
+def test_a_last_message_of_the_users_is_not_the_end_of_the_file(home: Path, project: Path) -> None:
+    """Behind it stands an answer that was broken off, which is read by nobody."""
+    session = from_messages([{"role": "user", "content": "Hello?"}])
+    (path,) = migrate(session, "openclaw", MODEL, into=project, home=home).target["paths"]
+    *_, asked, broken_off = [json.loads(line) for line in Path(path).read_bytes().splitlines()]
+    assert (asked["message"]["role"], asked["id"]) == ("user", broken_off["parentId"])
+    assert (broken_off["message"]["content"], broken_off["message"]["stopReason"]) == ([], "aborted")
+    assert [message.text for message in SPEC.read(Path(path)).session.messages] == ["Hello?"]
+
+
+def test_a_session_of_which_nothing_is_a_humans_is_listed_by_its_first_words(home: Path, project: Path) -> None:
+    summary = Message(role="user", parts=(Text(text="What was said before."),), origin="summary")
+    migrate(Session(id="s", agent="x", messages=(summary,)), "openclaw", MODEL, into=project, home=home)
+    *_, entry = index(home).values()
+    assert entry["label"] == "What was said before."
 
 
 def test_without_the_clients_command_the_user_is_told_it(home: Path, project: Path) -> None:

@@ -22,7 +22,7 @@ _RUNTIME = re.compile(r"(?:\A|\n\n)Runtime: agent=[^\n]*\Z")
 _CONTEXT = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>"
 # In the place of an image before the turns whose images it sends again, and of a result without a text.
 _REMOVED = "[image data removed - already processed by model]"
-_NOTHING = ("(no tool output)", "(see attached image)", _REMOVED)
+_NOTHING = ("(no tool output)", "(see attached image)", "[empty content omitted]", _REMOVED)
 _TURNS = 3
 # Before the images of a result.
 _LABEL = re.compile(r"Image\(s\) from tool result #(\d+)(?: \(.*\))?:")

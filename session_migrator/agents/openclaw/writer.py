@@ -33,7 +33,9 @@ def write(session: Session, home: Path, folder: Path) -> Written:
     """Write a lowered session as a new one of the agent that OpenClaw starts with. Raises WriteError, Refused."""
     session_id, agent = str(uuid.uuid4()), client.agent(home)
     folder = Path(os.path.realpath(folder))
-    fit = Fit(*fitted(session, lambda named: client.model(home, folder, named)[0]))
+    # A message of the user's at the end it would put before the next prompt, without its images, and take out after
+    # that (2026.9.6).
+    fit = Fit(*fitted(session, lambda named: client.model(home, folder, named)[0]), closed=True)
     place = client.sessions(home, agent)
     path, index = place / f"{session_id}.jsonl", place / "sessions.json"
     alone = not is_file(index) and not any(place.glob("*.jsonl"))
@@ -86,8 +88,9 @@ def _untimed(entry: Record) -> Record:
 
 
 def _entry(session: Session, session_id: str, path: Path, pin: Record) -> Record:
-    """A session's entry in the index, with its title."""
-    title = session.title or headline(goal(session.earlier or session.messages))
+    """A session's entry in the index, with its title: the client lists no words of one that has none."""
+    told = session.earlier or session.messages
+    title = session.title or headline(goal(told)) or next(filter(None, (headline(each.text) for each in told)), None)
     label = {"label": " ".join(title.split())[:_TITLE]} if title else {}
     return {"sessionId": session_id, "updatedAt": int(time.time() * 1000), "sessionFile": str(path), **label, **pin}
 

@@ -34,11 +34,13 @@ _IMAGE_CHARACTERS = 4_800
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What a session is written for: the provider and the model, and the tokens of a request with the whole of it."""
+    """What a session is written for: the provider and the model, and the tokens of a request with the whole of it;
+    ``closed``: whether the line must not end with a message of the user's."""
 
     provider: str
     model: str
     tokens: int
+    closed: bool = False
 
 
 def entries(session: Session, session_id: str, cwd: str, fit: Fit) -> Iterator[Record]:
@@ -55,8 +57,17 @@ def entries(session: Session, session_id: str, cwd: str, fit: Fit) -> Iterator[R
 
 
 def _bodies(session: Session, start: str, fit: Fit) -> Iterator[Record]:
-    """The entries in order, without what links them. Behind earlier messages, a compaction and what stands in for
-    them, whose first text is the summary."""
+    """The entries in order, without what links them; behind a last message of the user's, where that must not be the
+    end, an answer that was broken off before its first word, which is sent to no model."""
+    yield from _told(session, start, fit)
+    if fit.closed and session.messages[-1].role == "user":
+        stamp = session.messages[-1].timestamp or start
+        yield _entry({"role": "assistant", "content": [], **_by(fit, 0), "stopReason": "aborted"}, stamp)
+
+
+def _told(session: Session, start: str, fit: Fit) -> Iterator[Record]:
+    """The entries of what was said. Behind earlier messages, a compaction and what stands in for them, whose first
+    text is the summary."""
     title = session.title or headline(goal(session.earlier or session.messages))
     if title:
         yield {"type": "session_info", "timestamp": start, "name": " ".join(title.split())}
@@ -85,8 +96,17 @@ def _conversation(messages: Sequence[Message], stamp: str, fit: Fit) -> Iterator
         stamp = message.timestamp or stamp
         names = {call.id: call.name for call in message.calls} or names
         for body in _said(message, fit, names, fit.tokens if at == last else 0):
-            milliseconds = round(datetime.fromisoformat(stamp).timestamp() * 1000)
-            yield {"type": "message", "timestamp": stamp, "message": {**body, "timestamp": milliseconds}}
+            yield _entry(body, stamp)
+
+
+def _entry(body: Record, stamp: str) -> Record:
+    milliseconds = round(datetime.fromisoformat(stamp).timestamp() * 1000)
+    return {"type": "message", "timestamp": stamp, "message": {**body, "timestamp": milliseconds}}
+
+
+def _by(fit: Fit, size: int) -> Record:
+    """Who made an answer, and of what size the request was (tokens)."""
+    return {"api": _API, "provider": fit.provider, "model": fit.model, "usage": _usage(size)}
 
 
 def _said(message: Message, fit: Fit, names: Mapping[str, str], size: int) -> Iterator[Record]:
@@ -99,8 +119,8 @@ def _said(message: Message, fit: Fit, names: Mapping[str, str], size: int) -> It
         for piece in _pieces(message.parts):
             calls = any(isinstance(part, ToolCall) for part in piece)
             yield {
-                "role": "assistant", "content": list(map(_block, piece)), "api": _API, "provider": fit.provider,
-                "model": fit.model, "usage": _usage(size), "stopReason": "toolUse" if calls else "stop",
+                "role": "assistant", "content": list(map(_block, piece)), **_by(fit, size),
+                "stopReason": "toolUse" if calls else "stop",
             }  # fmt: skip
     else:
         yield {"role": "user", "content": list(map(_block, message.parts))}
