@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import harness
 import pytest
 from conversations import ALL, PLAIN
-from going_on import PROMPT, carry, make_place
+from going_on import NEXT, PROMPT, carry, each, make_place
 from kinds import arguments, kind_of
 from places import FIXTURES
 
@@ -41,6 +42,25 @@ def test_each_result_is_sent_once_however_often_a_session_is_resumed(case: str, 
         (request,) = harness.main_requests("gemini", run.requests)
         assert harness.conversation("gemini", request) == said
         said.append(("assistant", "text", answer, None))
+
+
+@each(("gemini", "gemini-older"))
+def test_a_session_resumed_in_a_later_minute_is_there_at_the_next_starts(
+    client: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is named as the client names its own is deleted then: the minute of the resume gets a file of the same
+    name, without a word in it, and both go (0.61.0)."""
+    place = make_place(client, tmp_path / "client")
+    earlier = timestamps.render(datetime.now(UTC) - timedelta(minutes=5))
+    with monkeypatch.context() as then:
+        then.setattr(timestamps, "now", lambda: earlier)
+        carried = carry(from_messages(PLAIN), place)
+    for prompt in (PROMPT, NEXT):
+        harness.run_client(client, [*RESUME, carried.session_id, prompt], script=[{"text": "ok"}], **place.where)
+    for _ in range(2):
+        assert carried.session_id in harness.list_sessions(client, **place.where)
+    said = agents.get("gemini").read(carried.path).session.messages
+    assert [message.text for message in said[-4:]] == [PROMPT, "ok", NEXT, "ok"]
 
 
 @pytest.mark.parametrize("words", [2_000, 8_000])

@@ -26,7 +26,9 @@ def write(session: Session, home: Path, folder: Path) -> Written:
     this project's, if there is none: another project of the name would take it. Raises WriteError, Refused.
     """
     session_id, now = str(uuid.uuid4()), timestamps.now()
-    name = f"session-{now[:16].replace(':', '-')}-{session_id[:8]}.jsonl"
+    # Not with the first of the id, as the client names its own: one that is resumed in a later minute gets a second
+    # file of that name without a word in it, and at the next start is deleted with it (0.61.0).
+    name = f"session-{now[:16].replace(':', '-')}-{session_id[-8:]}.jsonl"
     project = os.path.realpath(folder)
     place = home / "tmp" / client.slug_of(home, folder)
     path, marker = place / "chats" / name, place / client.MARKER
