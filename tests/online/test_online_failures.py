@@ -7,35 +7,17 @@ import socket
 import ssl
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from places import LONG, ROOT, environment, run
-from stub_vendor import CASES, CLAUDE, KEY, TALK, Case, Stub, serving, told, vendors
+from stub_vendor import CASES, CLAUDE, KEY, TALK, Case, Stub, serving, setting, told
 
 from session_migrator import decide, migrate, online, tools, web
 from session_migrator.errors import Unavailable
 from session_migrator.model import Message, Session, ToolCall
-
-
-@pytest.fixture
-def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stub]:
-    with vendors(monkeypatch) as served:
-        yield served
-
-
-@pytest.fixture
-def here(tmp_path: Path, project: Path) -> dict[str, Any]:
-    """What puts a migration into scratch folders."""
-    return {"to": "claude-code", "model": "claude-opus-5", "into": project, "home": tmp_path / "claude"}
-
-
-def setting(monkeypatch: pytest.MonkeyPatch, **variables: str) -> None:
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-
 
 # --- nothing is sent unasked
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from places import LONG, run
-from stub_vendor import ANTHROPIC_BODY, CASES, CLAUDE, GEMINI_BODY, KEY, OPENAI_BODY, TALK, Case, Stub, vendors
+from stub_vendor import ANTHROPIC_BODY, CASES, CLAUDE, GEMINI_BODY, KEY, OPENAI_BODY, TALK, Case, Stub, setting
 
 from session_migrator import decide, migrate, online, read_session, tokens
 from session_migrator.agents import Capabilities
@@ -19,23 +18,6 @@ from session_migrator.errors import UsageError
 from session_migrator.lowering import lower
 from session_migrator.model import Message, Session, Text, Thinking, ToolResult
 from session_migrator.target import inspect
-
-
-@pytest.fixture
-def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stub]:
-    with vendors(monkeypatch) as served:
-        yield served
-
-
-@pytest.fixture
-def here(tmp_path: Path, project: Path) -> dict[str, Any]:
-    """What puts a migration into scratch folders."""
-    return {"to": "claude-code", "model": "claude-opus-5", "into": project, "home": tmp_path / "claude"}
-
-
-def setting(monkeypatch: pytest.MonkeyPatch, **variables: str) -> None:
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.counter)

@@ -92,15 +92,9 @@ def serving(context: ssl.SSLContext | None = None) -> Iterator[Stub]:
             thread.join()
 
 
-@contextmanager
-def vendors(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stub]:
-    """All three vendors at once, and no proxy before them."""
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with serving() as served:
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", served.url)
-        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", served.url + "/gateway/")
-        monkeypatch.setenv("OPENAI_BASE_URL", served.url + "/v1")
-        yield served
+def setting(monkeypatch: pytest.MonkeyPatch, **variables: str) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
 
 
 def told(message: str) -> AbstractContextManager[Any]:
