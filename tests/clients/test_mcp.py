@@ -76,8 +76,7 @@ def answer(place: Place, run: harness.Run) -> dict[str, Any]:
     *_, (_, kind, text, _) = harness.conversation(place.client, harness.main_requests(place.client, run.requests)[-1])
     assert kind == "result"
     found, _ = json.JSONDecoder().raw_decode(text[text.index("{") :])  # clients put words around it, or tell it twice
-    found = found.get("result", found)
-    *_, content = found.get("content", [found])
+    (content,) = found["result"]["content"][-1:] if "result" in found else found.get("content", [found])
     return json.loads(content["text"]) if content.keys() == {"type", "text"} else found
 
 
