@@ -8,18 +8,7 @@ import pytest
 
 from session_migrator.errors import FormatError, NoConversation
 from session_migrator.exporter import from_messages, to_messages
-from session_migrator.model import (
-    File,
-    Image,
-    Message,
-    Part,
-    Session,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    Unknown,
-)  # fmt: skip
+from session_migrator.model import File, Image, Message, Part, Session, Text, Thinking, ToolCall, ToolResult, Unknown
 
 
 def session_of(*messages: Message) -> Session:
