@@ -15,7 +15,7 @@ from .errors import Refused, UsageError
 from .files import is_folder
 from .losses import Loss
 from .lowering import lower
-from .model import Message, Session, Text, goal, headline
+from .model import Message, Session, Text, title_of
 from .sequences import full_history
 from .target import inspect
 from .tokens import Counter
@@ -74,7 +74,7 @@ def compressed(
 ) -> Compressed:
     """Within the budget after lowering once more, or Refused. One retry takes off what lowering had added. The
     session keeps a title, since the words it began with may be gone."""
-    lowered = replace(lowered, title=lowered.title or headline(goal(lowered.messages)))
+    lowered = replace(lowered, title=title_of(lowered))
     allowed = budget
     for _ in range(2):
         result = compressor.compress(lowered, allowed, counter)

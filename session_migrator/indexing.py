@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from . import agents, migrations, sessions
 from .errors import MigrationError
-from .model import Session, SessionInfo, Value, goal, headline
+from .model import Session, SessionInfo, Value, headline, title_of
 from .retrieval import embedders, originals
 from .retrieval.embedders import Embedder
 from .retrieval.index import NAME, Index, Source, repaired
@@ -186,7 +186,7 @@ def _taken_in(index: Index, news: _News, kept: Path, tell: Tell) -> int:
     except MigrationError as error:
         tell(f"not indexed: {error}")
         return 0
-    title = headline(session.title or goal(session.messages))
+    title = headline(title_of(session))
     source = Source(name=news.name, stamp=news.stamp, agent=session.agent, session=session.id, title=title)
     known = not news.whole and any(
         not Path(name).is_relative_to(kept) for name in index.names(session.agent, session.id)

@@ -254,6 +254,12 @@ def goal(messages: Sequence[Message]) -> str | None:
     return None
 
 
+def title_of(session: Session) -> str | None:
+    """A session's title, or the beginning of what its human asked first, before a compaction too; None without words
+    of a human's."""
+    return session.title or headline(goal(session.earlier)) or headline(goal(session.messages))
+
+
 def headline(words: str | None, most: int = 80) -> str | None:
     """The beginning of a text on one line of at most so many characters: a title for a session without one."""
     line = " ".join((words or "").split())

@@ -54,6 +54,11 @@ def to_datetime(timestamp: str) -> datetime:
     return datetime.fromisoformat(timestamp)
 
 
+def to_milliseconds(timestamp: str) -> int:
+    """A rendered time as milliseconds since 1970."""
+    return round(to_datetime(timestamp).timestamp() * 1000)
+
+
 def now() -> str:
     """The present moment."""
     return render(datetime.now(UTC))

@@ -21,8 +21,7 @@ from ...model import (
     ToolCall,
     ToolResult,
     Unknown,
-    goal,
-    headline,
+    title_of,
 )
 from ..jsonl import Record, dump
 from ..spec import Written
@@ -46,7 +45,7 @@ def write(session: Session, home: Path, folder: Path) -> Written:
 def records(session: Session, session_id: str, cwd: str) -> Iterator[Record]:
     """The lines of the file. One chain: each record's parent is the one before it, and the blocks of one
     assistant message are records that share its ``message.id``, so parallel calls stay together."""
-    title = session.title or headline(goal(session.messages))
+    title = title_of(session)
     if title:
         kind, key = ("custom-title", "customTitle") if session.title else ("ai-title", "aiTitle")
         yield {"type": kind, key: title, "sessionId": session_id}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import uuid
 from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 
 from ... import timestamps
@@ -23,8 +22,7 @@ from ...model import (
     ToolCall,
     ToolResult,
     Unknown,
-    goal,
-    headline,
+    title_of,
 )
 from ..jsonl import Record, dump
 from ..spec import Written
@@ -53,21 +51,18 @@ def records(session: Session, session_id: str, cwd: str) -> Iterator[Record]:
     now = timestamps.now()
     for index, message in enumerate(session.messages):
         names |= {call.id: call.name for call in message.calls}
-        stamp = _milliseconds(message.timestamp or session.created_at or now)
+        stamp = timestamps.to_milliseconds(message.timestamp or session.created_at or now)
         for number, body in enumerate(_bodies(message, session, names, f"{session_id}/{index}")):
             record_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{session_id}/{index}/{number}"))
             above = {"parentId": parent} if parent else {}
             yield {"id": record_id, **above, "timestamp": stamp, **body, "sessionId": session_id, "cwd": cwd}
             parent = record_id
-    title = session.title or headline(goal(session.messages))
+    title = title_of(session)
     if title:
         kind, key = ("custom-title", "customTitle") if session.title else ("ai-title", "aiTitle")
         title_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{session_id}/title"))
-        yield {"type": kind, "id": title_id, key: title, "timestamp": _milliseconds(now), "sessionId": session_id}
-
-
-def _milliseconds(stamp: str) -> int:
-    return round(datetime.fromisoformat(stamp).timestamp() * 1000)
+        stamp = timestamps.to_milliseconds(now)
+        yield {"type": kind, "id": title_id, key: title, "timestamp": stamp, "sessionId": session_id}
 
 
 def _bodies(message: Message, session: Session, names: dict[str, str], seed: str) -> Iterator[Record]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from ... import timestamps
 from ...errors import MigrationError, ReadError
 from ...files import is_file
-from ...model import SessionInfo, goal, headline
+from ...model import SessionInfo, headline, title_of
 from .. import sqlite
 from ..jsonl import Record, ends, lines, table, text
 from ..paths import newest_first
@@ -123,7 +123,7 @@ def _whole(path: Path) -> SessionInfo | None:
     return SessionInfo(
         agent="codex",
         id=session.id,
-        title=session.title or headline(goal(session.messages)),
+        title=title_of(session),
         cwd=session.cwd,
         model=session.model,
         created_at=session.created_at,

@@ -11,7 +11,7 @@ from pathlib import Path
 from ... import timestamps
 from ...errors import FormatError, MigrationError, NoConversation, ReadError
 from ...losses import merged
-from ...model import REPLACED, Session, SessionInfo, goal, headline
+from ...model import REPLACED, Session, SessionInfo, headline, title_of
 from ..jsonl import Record, ends, head, records_of, table, text
 from ..paths import newest_first
 from ..spec import Reading, Remember, looked_at
@@ -139,7 +139,7 @@ def _read_row(path: Path) -> SessionInfo | None:
     except MigrationError:
         return None
     return SessionInfo(
-        agent="copilot", id=session.id, title=session.title or headline(goal(session.messages)), cwd=session.cwd,
+        agent="copilot", id=session.id, title=title_of(session), cwd=session.cwd,
         model=session.model, created_at=session.created_at, updated_at=session.updated_at, path=str(path),
     )  # fmt: skip
 

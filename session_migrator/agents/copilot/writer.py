@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ... import timestamps
 from ...files import remove_empty, write_new
-from ...model import Image, Message, Part, Session, Text, ToolCall, goal, headline
+from ...model import Image, Message, Part, Session, Text, ToolCall, title_of
 from ..jsonl import Record, dump
 from ..spec import Written
 from .client import VERSION
@@ -113,7 +113,7 @@ def _attachment(part: Part) -> Record:
 
 def _workspace(session: Session, session_id: str, cwd: str, now: str) -> bytes:
     """The file beside the log; text as JSON has it, which is YAML too. 1.0.24 lists a session by its summary."""
-    title = session.title or headline(goal(session.messages)) or "Untitled session"
+    title = title_of(session) or "Untitled session"
     facts = {
         "id": session_id, "cwd": cwd, "client_name": "github/cli", "name": title, "summary": title, "user_named": False,
         "summary_count": 0, "fork_count": 0, "created_at": session.created_at or now, "updated_at": now,

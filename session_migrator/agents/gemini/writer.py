@@ -12,8 +12,7 @@ from ...errors import WriteError
 from ...files import is_file, remove_empty, write_new
 from ...model import (
     Session,
-    goal,
-    headline,
+    title_of,
 )
 from ..contents import written
 from ..jsonl import Record, dump
@@ -55,7 +54,7 @@ def records(session: Session, session_id: str, project: str, now: str) -> Iterat
     sends those twice from the second resume on (0.61).
     """
     yield {"sessionId": session_id, "projectHash": project, "startTime": now, "lastUpdated": now, "kind": "main"}
-    title = session.title or headline(goal(session.messages))
+    title = title_of(session)
     if title:  # else the client asks its model for one when it starts (0.61)
         yield {"$set": {"summary": title}}
     names: dict[str, str] = {}

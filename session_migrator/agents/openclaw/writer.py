@@ -6,14 +6,14 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-import time
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ... import timestamps
 from ...files import is_file, remove_empty, write_new
-from ...model import Session, goal, headline
+from ...model import Session, headline, title_of
 from .. import databases, objects, programs, sqlite
 from ..jsonl import Record, dump, rows, table, text
 from ..models import fitted
@@ -89,10 +89,11 @@ def _untimed(entry: Record) -> Record:
 
 def _entry(session: Session, session_id: str, path: Path, pin: Record) -> Record:
     """A session's entry in the index, with its title: the client lists no words of one that has none."""
-    told = session.earlier or session.messages
-    title = session.title or headline(goal(told)) or next(filter(None, (headline(each.text) for each in told)), None)
+    told = (headline(message.text) for message in session.earlier or session.messages)
+    title = title_of(session) or next(filter(None, told), None)
     label = {"label": " ".join(title.split())[:_TITLE]} if title else {}
-    return {"sessionId": session_id, "updatedAt": int(time.time() * 1000), "sessionFile": str(path), **label, **pin}
+    now = timestamps.to_milliseconds(timestamps.now())
+    return {"sessionId": session_id, "updatedAt": now, "sessionFile": str(path), **label, **pin}
 
 
 def _pin(fit: Fit, home: Path, folder: Path) -> Record:

@@ -16,7 +16,7 @@ from ... import timestamps
 from ...errors import MigrationError, NoConversation, ReadError
 from ...files import is_file
 from ...losses import Loss, merged
-from ...model import REPLACED, Message, Session, SessionInfo, goal, headline
+from ...model import REPLACED, Message, Session, SessionInfo, headline, title_of
 from .. import sqlite
 from ..jsonl import Record, head, parse, table, text
 from ..paths import newest_first
@@ -188,7 +188,7 @@ def _peek(path: Path, agent: str) -> SessionInfo | None:
         return None
     if session.parent_id:
         return None
-    title = session.title or headline(goal(session.messages))
+    title = title_of(session)
     row = _row({"id": session.id, "directory": session.cwd}, agent, path, title)
     return replace(row, model=session.model, created_at=session.created_at, updated_at=session.updated_at)
 

@@ -6,10 +6,10 @@ import os
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from itertools import chain, count, pairwise
 from typing import Any
 
+from ... import timestamps
 from ...model import (
     Compaction,
     File,
@@ -22,8 +22,7 @@ from ...model import (
     ToolCall,
     ToolResult,
     Unknown,
-    goal,
-    headline,
+    title_of,
 )
 from ..jsonl import Record
 from .client import Client
@@ -53,7 +52,7 @@ class Fit:
 
 def session_info(session: Session, project: str, fit: Fit, now: int) -> Record:
     """The session's own object. It is the one used last: ``--continue`` takes it."""
-    title = session.title or headline(goal(session.messages)) or "Untitled session"
+    title = title_of(session) or "Untitled session"
     path = os.path.relpath(fit.folder, fit.root) if fit.root != "/" else fit.folder.lstrip("/")
     return {
         "id": _id("ses", now, 0, inverted=True),
@@ -184,7 +183,7 @@ def _words(parts: Sequence[Part]) -> str:
 
 
 def _milliseconds(stamp: str | None, default: int) -> int:
-    return int(datetime.fromisoformat(stamp).timestamp() * 1000) if stamp else default
+    return timestamps.to_milliseconds(stamp) if stamp else default
 
 
 def _id(prefix: str, milliseconds: int, number: int, *, inverted: bool = False) -> str:

@@ -16,7 +16,6 @@ import shutil
 import sqlite3
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -24,6 +23,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from ... import timestamps
 from ...errors import WriteError
 from ...files import is_file, remove_empty, write_new
 from ...jsondata import clean
@@ -49,7 +49,7 @@ _GLOBAL = "global"
 
 def write(session: Session, home: Path, folder: Path, client: Client) -> Written:
     """Write a lowered session as a new one of the project in ``folder``. Raises WriteError, Refused."""
-    now = int(time.time() * 1000)
+    now = timestamps.to_milliseconds(timestamps.now())
     place = os.path.realpath(folder)
     root = _root(place)
     provider, model, size = fitted(session, lambda named: client.model(home, folder, named)[0])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from ... import timestamps
 from ...model import (
@@ -19,8 +18,7 @@ from ...model import (
     ToolCall,
     ToolResult,
     Unknown,
-    goal,
-    headline,
+    title_of,
 )
 from ..jsonl import Record
 from .tree import STANDS_IN
@@ -68,7 +66,7 @@ def _bodies(session: Session, start: str, fit: Fit) -> Iterator[Record]:
 def _told(session: Session, start: str, fit: Fit) -> Iterator[Record]:
     """The entries of what was said. Behind earlier messages, a compaction and what stands in for them, whose first
     text is the summary."""
-    title = session.title or headline(goal(session.earlier or session.messages))
+    title = title_of(session)
     if title:
         yield {"type": "session_info", "timestamp": start, "name": " ".join(title.split())}
     yield {"type": "model_change", "timestamp": start, "provider": fit.provider, "modelId": fit.model}
@@ -100,8 +98,8 @@ def _conversation(messages: Sequence[Message], stamp: str, fit: Fit) -> Iterator
 
 
 def _entry(body: Record, stamp: str) -> Record:
-    milliseconds = round(datetime.fromisoformat(stamp).timestamp() * 1000)
-    return {"type": "message", "timestamp": stamp, "message": {**body, "timestamp": milliseconds}}
+    body = {**body, "timestamp": timestamps.to_milliseconds(stamp)}
+    return {"type": "message", "timestamp": stamp, "message": body}
 
 
 def _by(fit: Fit, size: int) -> Record:

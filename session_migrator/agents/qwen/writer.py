@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ... import timestamps
 from ...files import write_new
-from ...model import FITTED, Message, Session, goal, headline
+from ...model import FITTED, Message, Session, title_of
 from ..contents import written
 from ..jsonl import Record, dump, table
 from ..spec import Written
@@ -62,7 +62,7 @@ def _conversation(session: Session) -> Iterator[tuple[str, str, str, Record]]:
         counts = {"originalTokenCount": size or 0, "newTokenCount": size or 0, "compressionStatus": 1}
         payload = {"info": counts, "compressedHistory": [*_contents(session.messages)], OF_ALL: True}
         yield COMPRESSION, stamp, "system", {"subtype": COMPRESSION, "systemPayload": payload}
-    title = session.title or headline(goal(session.messages))
+    title = title_of(session)
     if title:
         payload = {"customTitle": title, "titleSource": "manual" if session.title else "auto"}
         yield "title", stamp, "system", {"subtype": "custom_title", "systemPayload": payload}
