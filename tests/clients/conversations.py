@@ -7,7 +7,7 @@ import json
 import struct
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from session_migrator.model import Image, Message, Text, ToolCall, ToolResult
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A session, made where a scratch folder is needed for it, and the options of its migration."""
+    """A session, made where a scratch folder is needed for it, and how it is carried (``going_on.carry``)."""
 
     make: Callable[[Path], Path | Session]
     options: dict[str, Any] = field(default_factory=dict)
@@ -143,6 +143,13 @@ def _chat(title: str | None, messages: list[dict[str, Any]]) -> Case:
     return _given(from_messages(messages, title=title))
 
 
+def dated(stamp: str, title: str) -> Session:
+    """A session of which all was said at one time."""
+    plain = from_messages(PLAIN, title=title)
+    told = tuple(replace(message, timestamp=stamp) for message in plain.messages)
+    return replace(plain, messages=told, created_at=stamp, updated_at=stamp)
+
+
 def _torn(path: Path, mark: str) -> Case:
     """A recorded session as a crash would leave it: its file ends within the line of a result."""
 
@@ -171,15 +178,16 @@ SHAPES: dict[str, Case] = {
     "2,000 turns": _chat("The one of many turns", _turns(2_000)),
     "ends with the user": _chat("The unanswered one", PLAIN[:3]),
     "starts with the assistant": _chat("The greeting one", PLAIN[1:]),
+    "long ago": _given(dated("2020-01-02T03:04:05.000Z", "The old one"), days=2),
     "torn codex file": _torn(LONG, '_call_output"'),
     "torn claude-code file": _torn(_CLAUDE_TOOLS, '"tool_result"'),
 }
 ALL: dict[str, Case] = {**SHAPES, **dict(_recorded())}
 OTHERS = 3
 """From how many other agents a client is tried with a recorded session, where it is not from all of them."""
-FEW = ("example", "example, compressed", "parallel calls", "images", "patch and edit")
+FEW = ("example", "example, compressed", "parallel calls", "images", "patch and edit", "long ago")
 """What an older client is tried with."""
-FEWEST = ("example, compressed", "images")
+FEWEST = ("example, compressed", "images", "long ago")
 """What one is tried with that takes long, the newest with its own recorded sessions."""
 
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import harness
 import pytest
 from kinds import Item, Kind, Setup, agent_of, arguments, kind_of
 
-from session_migrator import Session, agents, migrate, read_session, tokens
+from session_migrator import Session, agents, migrate, read_session, timestamps, tokens
 from session_migrator.lowering import lower
 from session_migrator.model import Image, Message, Text, Thinking, ToolCall, ToolResult
 from session_migrator.sequences import full_history
@@ -99,16 +102,19 @@ class Carried:
         return self.ledger["overhead"] + self.ledger["instructions"] + self.done["tokens_after"] + said
 
 
-def carry(source: Path | Session, place: Place, model: str | None = None, **options: Any) -> Carried:
-    """Migrate a session into a place. What is expected of the client comes from the source; from what was written
-    only where that was compressed."""
+def carry(source: Path | Session, place: Place, model: str | None = None, days: float = 0, **options: Any) -> Carried:
+    """Migrate a session into a place, so many days ago. What is expected of the client comes from the source; from
+    what was written only where that was compressed."""
     model = model or harness.VERSIONS[place.client]["model"]
     spec, habits = agents.get(place.agent), kind_of(place.client)
     if habits.imports:
         habits.configure(Setup(client=place.client, home=place.home, cwd=place.project, config_dir=place.config))
     taken = harness.on_path(place.client, place.home, spec.home_variable) if habits.imports else nullcontext()
-    with taken:
+    then = datetime.now(UTC) - timedelta(days=days)
+    with taken, patch.object(timestamps, "now", lambda: timestamps.render(then)):
         done = migrate(source, place.agent, model, into=place.project, home=place.config, form="session", **options)
+    for path in filter(os.path.isfile, done.target["paths"]):
+        os.utime(path, (then.timestamp(), then.timestamp()))
     if done.mode == "compress":
         session = spec.read(Path(done.target["paths"][0])).session
     else:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import harness
 import pytest
-from conversations import ALL, PLAIN
+from conversations import ALL, PLAIN, dated
 from going_on import NEXT, PROMPT, carry, each, make_place
 from kinds import arguments, kind_of
 from places import FIXTURES
@@ -45,16 +43,11 @@ def test_each_result_is_sent_once_however_often_a_session_is_resumed(case: str, 
 
 
 @each(("gemini", "gemini-older"))
-def test_a_session_resumed_in_a_later_minute_is_there_at_the_next_starts(
-    client: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_session_resumed_in_a_later_minute_is_there_at_the_next_starts(client: str, tmp_path: Path) -> None:
     """One that is named as the client names its own is deleted then: the minute of the resume gets a file of the same
     name, without a word in it, and both go (0.61.0)."""
     place = make_place(client, tmp_path / "client")
-    earlier = timestamps.render(datetime.now(UTC) - timedelta(minutes=5))
-    with monkeypatch.context() as then:
-        then.setattr(timestamps, "now", lambda: earlier)
-        carried = carry(from_messages(PLAIN), place)
+    carried = carry(from_messages(PLAIN), place, days=0.01)
     for prompt in (PROMPT, NEXT):
         harness.run_client(client, [*RESUME, carried.session_id, prompt], script=[{"text": "ok"}], **place.where)
     for _ in range(2):
@@ -90,10 +83,7 @@ def test_it_is_told_when_the_client_masks_older_results(words: int, tmp_path: Pa
 @pytest.mark.parametrize("client", ["gemini", "gemini-older"])
 def test_an_old_session_is_not_deleted(client: str, tmp_path: Path) -> None:
     place = make_place(client, tmp_path / "client")
-    old = "2020-01-02T03:04:05.000Z"
-    plain = from_messages(PLAIN, title="The old one")
-    told = tuple(replace(message, timestamp=old) for message in plain.messages)
-    carried = carry(replace(plain, messages=told, created_at=old, updated_at=old), place)
+    carried = carry(dated("2020-01-02T03:04:05.000Z", "The old one"), place)
     for _ in range(2):
         assert carried.session_id in harness.list_sessions(client, **place.where)
     assert carried.path.exists()
