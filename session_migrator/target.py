@@ -12,11 +12,18 @@ from typing import Any
 
 from . import agents, capacities, context_windows, decision, providers, tokens
 from .agents import AgentSpec
+from .agents.instructions import SKILL, described_as, text_of
 from .capacities import Capacities
 from .context_windows import Source, Window
 from .decision import Target
 from .model import Value
 from .storage import Store
+from .tokens import Counter
+
+_BYTES = 2
+"""Of names and paths, that are cut to a number of characters: bytes of a token at least."""
+_HEADING = 200
+"""Tokens of what a client says before the first skill or agent, where it has none of its own (pi 1.6.0: 60)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +70,7 @@ def inspect(
     seen = decision.from_model(configured, pick(offers, spec.id)).window
     own = seen if window else _clients_own(offers, seen)
     counter = tokens.counter(configured)
-    paths = spec.instructions(home, folder)
+    paths, described = spec.instructions(home, folder), spec.described(home, folder)
     client = _overheads()[spec.overhead]
     measured = client["models"].get(context_windows.normalize(configured), client["other"])
     return Target(
@@ -74,14 +81,15 @@ def inspect(
         trigger=spec.trigger(own, home, folder),
         overhead=counter.measured(o200k=measured["o200k"], utf8_bytes=measured["utf8_bytes"]).high
         + counter.frame[1] * measured["texts"],
-        instructions=sum(counter.text(_text(path)).high for path in paths),
+        instructions=sum(counter.text(text_of(path)).high for path in paths)
+        + _descriptions(described, spec.described_most(own), counter),
         limit=limit,
         longest_result=spec.longest_result(home),
         why={
             "model": source,
             "overhead": f"what {spec.names[0]} {client['version']} adds to a request (measured {client['measured']})"
             + _not_counted(spec.mcp_servers(home, folder)),
-            "instructions": ", ".join(map(str, paths)) or "no instruction files here",
+            "instructions": (", ".join(map(str, paths)) or "no instruction files here") + _listed(len(described)),
             **_origin(offers, seen),
         },
         warnings=warnings,
@@ -90,6 +98,21 @@ def inspect(
 
 def _not_counted(servers: tuple[str, ...]) -> str:
     return f"; the tools of MCP servers are not counted: {', '.join(servers)}" if servers else ""
+
+
+def _listed(count: int) -> str:
+    return f"; descriptions of skills, agents and commands: {count:,}" if count else ""
+
+
+def _descriptions(paths: Iterable[Path], most: int | None, counter: Counter) -> int:
+    """The tokens of what a model is told of them at most, of the skills by so many characters."""
+    told = {path: described_as(path) for path in paths}
+    skills = "".join(words for path, words in told.items() if path.name == SKILL)
+    others = "".join(words for path, words in told.items() if path.name != SKILL)
+    shown = counter.text(skills).high
+    if most is not None and len(skills) > most:
+        shown = min(shown, most * len(skills.encode()) // len(skills) // _BYTES)
+    return shown + counter.text(others).high + (_HEADING if told else 0)
 
 
 def candidates(
@@ -188,10 +211,3 @@ def _origin(offers: Sequence[Candidate], decided: Window) -> dict[str, str]:
 @cache
 def _overheads() -> dict[str, dict[str, Any]]:
     return json.loads((files("session_migrator") / "data" / "overhead.json").read_text(encoding="utf-8"))
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""

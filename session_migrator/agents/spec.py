@@ -202,7 +202,10 @@ class AgentSpec:
     model(home, folder, named)     the model the client would use (aliases resolved), and where that is said
     window(model, known, home, folder)   as the client sees it, given what the table knows; None where both know nothing
     trigger(window, home, folder)  tokens at which it compacts by itself, None where it never does
-    instructions(home, folder)     the instruction files it would add to the first request
+    instructions(home, folder)     the instruction files it would add to the first request, with those they import
+    described(home, folder)  the files of which it would tell its model there by a description: skills, agents, commands
+    described_most(window)   characters of the skills' descriptions that it tells at most, by the window it sees; None
+                             where it tells all
     mcp_servers(home, folder)      the names of the MCP servers it would start, whose tools nobody has counted
     longest_result(home)     bytes of a tool's result that it sends its model, None where it sends all
     shown_result(window)     characters of a tool's result that it sends its model, by the window it sees, where which
@@ -229,10 +232,12 @@ class AgentSpec:
     window: Callable[[str, Window | None, Path, Path], Window | None]
     trigger: Callable[[Window, Path, Path], int | None]
     instructions: Callable[[Path, Path], tuple[Path, ...]]
+    described: Callable[[Path, Path], tuple[Path, ...]]
     mcp_servers: Callable[[Path, Path], tuple[str, ...]]
     longest_result: Callable[[Path], int | None]
     overhead: str
     shown_result: Callable[[Window], int | None] = lambda _: None
+    described_most: Callable[[Window], int | None] = lambda _: None
     image_turns: int | None = None
     masking: tuple[int, int] | None = None
     named_home: Callable[[Path], Path] = lambda home: home

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import shlex
+import zlib
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 
 import harness
 import pytest
 from conversations import ALL, PLAIN
 from going_on import NEWEST, PROMPT, carry, each, go_on, make_place, size
-from kinds import kind_of
+from kinds import arguments, kind_of
 from places import LONG
 
 from session_migrator import agents, from_messages, tokens
@@ -41,6 +44,78 @@ def test_instruction_files_of_the_project_are_in_the_forecast(client: str, tmp_p
         command = stored["codex"]["models"][carried.model]["command"]["o200k"]
         forecast = carried.forecast(PROMPT) - ledger["overhead"] + command
         assert 0.97 * forecast <= size(body, carried.model) <= forecast
+
+
+# --- what the user and the project have for a client to read
+
+_PLACES = (
+    *(".claude", ".agents", ".codex", ".gemini", ".qwen", ".opencode", ".kilo", ".kilocode", ".pi", ".pi/agent"),
+    *(".openclaw", ".copilot", ".github", ".codebuddy", ".workbuddy", ".config/opencode", ".config/kilo", "."),
+)
+_NAMED = (
+    *("AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", "GEMINI.md", "QWEN.md"),
+    *("CODEBUDDY.md", "CODEBUDDY.local.md", ".github/copilot-instructions.md", "copilot-instructions.md"),
+)
+
+
+_KINDS = {"skills": "{}/SKILL.md", "agents": "{}.md", "commands": "{}.md", "rules": "{}.md"}
+
+
+_NOT_ASKED_FOR = 3
+"""Files of which more is reckoned with than some client sends: Gemini CLI asks its user about a project's agents first,
+Copilot imports nothing into a GEMINI.md."""
+
+
+def _told_of(folder: Path) -> Iterator[Path]:
+    """A skill, an agent, a command and a rule in every place where some client looks, each with 90 words about it; and
+    instruction files, each of which imports one that imports another."""
+    for place, (kind, file) in product(_PLACES, _KINDS.items()):
+        name = f"{kind}-{_mark(folder / place)}"
+        path = folder / place / kind / file.format(name)
+        front = f"---\nname: {name}\ndescription: {_words(path)}\n---\n\nNobody is told this.\n"
+        yield _written(path, _words(path) if kind == "rules" else front)
+    for named in _NAMED:
+        path = folder / named
+        chain = [path, *(path.with_name(f"{name}-{path.name}") for name in ("more", "most"))]
+        for at, following in zip(chain, [*chain[1:], None], strict=True):
+            leads = f"\nSee @{following.name} too.\n" if following else ""
+            yield _written(at, f"{_words(at)}\n{leads}")
+
+
+def _written(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _words(path: Path) -> str:
+    return f"Of {_mark(path)} " + "it says what this is for and when it is to be used " * 8
+
+
+def _mark(path: Path) -> str:
+    return f"mark{zlib.crc32(str(path).encode()):08x}"
+
+
+@each(NEWEST)
+def test_all_that_the_client_reads_or_is_told_of_is_in_the_forecast(
+    client: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = make_place(client, tmp_path / "client")
+    monkeypatch.setenv("HOME", str(place.home))
+    spec = agents.get(place.agent)
+    own = spec.locate(place.config)
+    folders = dict.fromkeys((own.parent, place.home, own, place.project))
+    paths = {path for folder in folders for path in _told_of(folder)}
+    carried = carry(ALL["plain"].make(tmp_path), place)
+    known = {*spec.instructions(own, place.project), *spec.described(own, place.project)}
+    args = [*arguments(kind_of(client).resume, model=carried.model), carried.session_id, PROMPT]
+    run = harness.run_client(client, args, script=[{"text": "ok"}], model=carried.model, **place.where)
+    body = harness.main_requests(client, run.requests)[0]["body"]
+    text = json.dumps(body)
+    told = {path for path in paths if _mark(path) in text}
+    assert told <= known
+    assert len(known - told) <= _NOT_ASKED_FOR < len(told)
+    assert size(body, carried.model) <= carried.forecast(PROMPT)
 
 
 @each([client for client in NEWEST if kind_of(client).terminal])

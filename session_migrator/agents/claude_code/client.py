@@ -12,8 +12,9 @@ from typing import Any
 
 from ...context_windows import Window, normalize
 from ...files import is_file
-from ..jsonl import table
-from ..paths import dashed, utf16
+from ..instructions import documents, is_conditional, skills, with_imports
+from ..jsonl import Record, table
+from ..paths import dashed, upward, utf16
 from ..settings import settings_of, unreadable
 
 VERSION = "2.1.332"
@@ -118,23 +119,52 @@ def trigger(seen: Window, home: Path, folder: Path) -> int | None:
 
 
 def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
-    """The CLAUDE.md files that go into the first request: the home's, and those of every folder down
-    to this one."""
-    found = [home / "CLAUDE.md"]
+    """What goes into the first request: CLAUDE.md and the rules for all files, of the home and of every folder down to
+    this one, with what they import (the home's anything, a project's what lies in this folder, or anything where the
+    user has allowed that); and the index of what the client remembers of the project."""
+    found = [home / "CLAUDE.md", *_rules(home)]
     for place in reversed([folder, *folder.parents]):
-        found += [place / "CLAUDE.md", place / ".claude" / "CLAUDE.md", place / "CLAUDE.local.md"]
-    unique = dict.fromkeys(path.resolve() for path in found if is_file(path))
-    return tuple(unique)
+        found += [place / "CLAUDE.md", place / ".claude" / "CLAUDE.md", *_rules(place / ".claude")]
+        found.append(place / "CLAUDE.local.md")
+    there = dict.fromkeys(path.resolve() for path in found if is_file(path))
+    top, own = folder.resolve(), home.resolve()
+    is_open = _known_of(home, folder).get("hasClaudeMdExternalIncludesApproved") is True
+    told = with_imports(there, lambda of, to: is_open or to.is_relative_to(top) or of.is_relative_to(own))
+    remembered = project_folder(home, next(upward(folder))) / "memory" / "MEMORY.md"
+    return (*told, *filter(is_file, [remembered]))
+
+
+def described(home: Path, folder: Path) -> tuple[Path, ...]:
+    """Skills, agents and commands of the home, and of every folder from the repository's root down to this one."""
+    places = [home, *(place / ".claude" for place in upward(folder))]
+    others = documents([place / name for place in places for name in ("agents", "commands")], deep=True)
+    return (*skills([place / "skills" for place in places]), *others)
+
+
+def described_most(seen: Window) -> int | None:
+    """One token in a hundred of the window, four characters each; the names beyond that, for which half of it."""
+    return seen.context * 6 // 100 if seen.context else None
 
 
 def mcp_servers(home: Path, folder: Path) -> tuple[str, ...]:
     """``mcpServers`` of .claude.json (beside ~/.claude, or in $CLAUDE_CONFIG_DIR), for all folders and for this one,
     and of the project's .mcp.json."""
-    own = next(filter(is_file, (home / ".claude.json", home.parent / ".claude.json")), home / ".claude.json")
-    known = settings_of(own)
-    project = table(table(known.get("projects")).get(str(folder)))
-    found = (known, project, settings_of(folder / ".mcp.json"))
+    found = (_known(home), _known_of(home, folder), settings_of(folder / ".mcp.json"))
     return tuple(dict.fromkeys(name for part in found for name in table(part.get("mcpServers"))))
+
+
+def _known(home: Path) -> Record:
+    """What the client itself has noted, beside ~/.claude or in $CLAUDE_CONFIG_DIR."""
+    found = filter(is_file, (home / ".claude.json", home.parent / ".claude.json"))
+    return settings_of(next(found, home / ".claude.json"))
+
+
+def _known_of(home: Path, folder: Path) -> Record:
+    return table(table(_known(home).get("projects")).get(str(folder)))
+
+
+def _rules(place: Path) -> list[Path]:
+    return [path for path in documents([place / "rules"], deep=True) if not is_conditional(path)]
 
 
 def _settings(home: Path, folder: Path) -> tuple[Path, ...]:

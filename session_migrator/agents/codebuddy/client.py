@@ -12,6 +12,7 @@ from typing import Any
 
 from ...context_windows import Window
 from ...files import is_file
+from ..instructions import anywhere, documents, skills, with_imports
 from ..jsonl import Record, rows, table, text
 from ..settings import settings_of, unreadable
 
@@ -140,8 +141,8 @@ def trigger(seen: Window, home: Path, folder: Path) -> int | None:
 
 def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
     """What goes into the first request: CODEBUDDY.md (AGENTS.md where there is none) of the home and of every folder
-    down to this one, the rules of the home and the project, the project's CODEBUDDY.local.md, and the index of what
-    the client remembers of it."""
+    down to this one, the rules of the home and the project, the project's CODEBUDDY.local.md, whatever all of these
+    import, and the index of what the client remembers of the project."""
     found: list[Path] = []
     for place in (home, *reversed(folder.parents), folder):
         named = [place / "CODEBUDDY.md", place / "AGENTS.md"]
@@ -149,8 +150,15 @@ def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
     found.append(folder / "CODEBUDDY.local.md")
     for rules in (home / "rules", folder / FOLDER / "rules"):
         found += sorted(rules.rglob("*.md"))
-    found.append(memory_folder(home, folder) / "MEMORY.md")
-    return tuple(dict.fromkeys(path for path in found if is_file(path)))
+    remembered = memory_folder(home, folder) / "MEMORY.md"
+    return (*with_imports(filter(is_file, found), anywhere), *filter(is_file, [remembered]))
+
+
+def described(home: Path, folder: Path) -> tuple[Path, ...]:
+    """The skills and agents of the home and of this folder alone."""
+    places = (home, folder / FOLDER)
+    agents = documents([place / "agents" for place in places], deep=True)
+    return (*skills([place / "skills" for place in places], deep=True), *agents)
 
 
 def mcp_servers(home: Path, folder: Path) -> tuple[str, ...]:

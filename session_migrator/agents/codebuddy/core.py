@@ -38,6 +38,7 @@ def spec(agent: str, names: tuple[str, ...], folder: str, variable: str) -> Agen
         window=client.window,
         trigger=client.trigger,
         instructions=client.instructions,
+        described=client.described,
         mcp_servers=client.mcp_servers,
         longest_result=lambda _: None,
         overhead="codebuddy",

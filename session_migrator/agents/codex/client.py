@@ -9,6 +9,8 @@ from typing import Any, cast
 
 from ...context_windows import Window, normalize
 from ...files import is_file
+from ..instructions import skills
+from ..jsonl import rows
 from ..paths import upward
 
 VERSION = "0.171.0"
@@ -16,6 +18,7 @@ VERSION = "0.171.0"
 # Tokens, four bytes each, of a tool's result that is new; of one in the history a fifth more (seen in requests).
 _OUTPUT_TOKENS = 10_000
 
+_INSTRUCTIONS = ("AGENTS.override.md", "AGENTS.md")
 # Of all AGENTS.md together, unless config.toml says otherwise (project_doc_max_bytes).
 INSTRUCTION_BYTES = 32 * 1024
 
@@ -79,9 +82,23 @@ def trigger(seen: Window, home: Path, folder: Path) -> int | None:  # noqa: ARG0
 
 
 def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
-    """AGENTS.md of the home, and of every folder from the repository's root down to this one."""
-    found = [home / "AGENTS.md", *(place / "AGENTS.md" for place in upward(folder))]
-    return tuple(path for path in found if is_file(path))
+    """The first of AGENTS.override.md, AGENTS.md and (in a project) what ``project_doc_fallback_filenames`` of
+    config.toml names, of the home and of every folder from the repository's root down to this one."""
+    others = [name for name in rows(_config(home).get("project_doc_fallback_filenames")) if isinstance(name, str)]
+    named = [(home, _INSTRUCTIONS), *((place, (*_INSTRUCTIONS, *others)) for place in upward(folder))]
+    found = (next((path for name in names if is_file(path := place / name)), None) for place, names in named)
+    return tuple(path for path in found if path)
+
+
+def described(home: Path, folder: Path) -> tuple[Path, ...]:
+    """The skills of the home, of ``~/.agents``, and of every folder from the repository's root down to this one."""
+    projects = [place / name for place in upward(folder) for name in (".agents", ".codex")]
+    return skills([place / "skills" for place in (home, Path.home() / ".agents", *projects)], deep=True)
+
+
+def described_most(seen: Window) -> int | None:
+    """Two tokens in a hundred of the window, four characters each."""
+    return seen.context * 2 * 4 // 100 if seen.context else None
 
 
 def mcp_servers(home: Path, folder: Path) -> tuple[str, ...]:  # noqa: ARG001

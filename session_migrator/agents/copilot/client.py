@@ -13,6 +13,7 @@ from typing import Any
 from ...context_windows import Window
 from ...context_windows import window as table_window
 from ...files import is_file
+from ..instructions import beside, documents, is_conditional, skills, text_of, with_imports
 from ..jsonl import table, text
 from ..paths import upward
 from ..settings import settings_of, unreadable
@@ -23,6 +24,7 @@ _DEFAULT = "claude-sonnet-4.5"
 # It compacts in the background from this share of the longest prompt on.
 _THRESHOLD = 0.8
 _INSTRUCTIONS = (".github/copilot-instructions.md", "AGENTS.md", "CLAUDE.md", "GEMINI.md")
+_DESCRIPTIONS = 15_000  # characters of those of skills; 10,060 were seen beside its own
 
 
 def locate(home: Path | None) -> Path:
@@ -71,18 +73,35 @@ def trigger(seen: Window, home: Path, folder: Path) -> int | None:  # noqa: ARG0
 
 
 def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
-    """The home's own file and those of every folder from the repository's root down to this one, of the same text one;
-    and the instruction files of the home, of the root and of this folder, which it takes for the files that they
-    name."""
+    """The home's own file and those of every folder from the repository's root down to this one, of the same text one,
+    with what they import from there; the instruction files of the home, of the root and of this folder, which it takes
+    for the files that they name; and Claude Code's rules for all files, of the root and of this folder."""
     chain = list(upward(folder))
     found = [home / "copilot-instructions.md", *(place / name for place in chain for name in _INSTRUCTIONS)]
     found += [place / ".claude" / "CLAUDE.md" for place in chain[1:-1]]
-    once: dict[bytes, Path] = {}
+    once: dict[str, Path] = {}
     for path in filter(is_file, found):
-        once.setdefault(_content(path), path)
+        once.setdefault(text_of(path), path)
     places = dict.fromkeys((home, chain[0] / ".github", folder / ".github"))
     for_some = [path for place in places for path in sorted((place / "instructions").rglob("*.instructions.md"))]
-    return (*once.values(), *filter(is_file, for_some))
+    rules = documents(dict.fromkeys(place / ".claude" / "rules" for place in (chain[0], folder)), deep=True)
+    told = with_imports(once.values(), beside(home, chain[0]))
+    return (*told, *filter(is_file, for_some), *(path for path in rules if not is_conditional(path)))
+
+
+def described(home: Path, folder: Path) -> tuple[Path, ...]:
+    """Skills, agents and Claude Code's commands, of the home, of ``~/.agents`` and of every folder from the
+    repository's root down to this one."""
+    chain = list(upward(folder))
+    own = [home, *(place / name for place in chain for name in (".claude", ".github"))]
+    shared = [Path.home() / ".agents", *(place / ".agents" for place in chain)]
+    others = [*(place / "agents" for place in own), *(place / ".claude" / "commands" for place in chain)]
+    return (*skills([place / "skills" for place in (*own, *shared)], deep=True), *documents(others, deep=True))
+
+
+def described_most(seen: Window) -> int | None:  # noqa: ARG001
+    """Whatever the window."""
+    return _DESCRIPTIONS
 
 
 def mcp_servers(home: Path, folder: Path) -> tuple[str, ...]:
@@ -90,13 +109,6 @@ def mcp_servers(home: Path, folder: Path) -> tuple[str, ...]:
     files = [home / "mcp-config.json"]
     files += [place / name for place in upward(folder) for name in (".mcp.json", ".github/mcp.json")]
     return tuple(dict.fromkeys(name for path in files for name in table(settings_of(path).get("mcpServers"))))
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
 
 
 def _settings(home: Path) -> tuple[Path, ...]:

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from ...context_windows import Window, normalize
 from ...files import is_file, is_folder
+from ..instructions import beside, documents, skills, with_imports
 from ..jsonl import table
 from ..paths import upward
 from ..settings import settings_of, unreadable
@@ -164,10 +165,20 @@ def trigger(seen: Window, home: Path, folder: Path) -> int | None:
 
 def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
     """GEMINI.md, or what ``context.fileName`` of the settings names, of the home and of every folder from the
-    repository's root down to this one."""
-    names = _context_names(home, folder)
-    found = [place / name for place in (home, *upward(folder)) for name in names]
-    return tuple(dict.fromkeys(path for path in found if is_file(path)))
+    repository's root down to this one, with what they import from there."""
+    names, chain = _context_names(home, folder), list(upward(folder))
+    found = [place / name for place in (home, *chain) for name in names]
+    return with_imports(filter(is_file, found), beside(home, chain[0]))
+
+
+def described(home: Path, folder: Path) -> tuple[Path, ...]:
+    """The skills of the home, of ``.agents`` beside it and of this folder alone, and the agents."""
+    places = (home, folder / FOLDER)
+    shared = (home.parent / ".agents", folder / ".agents")
+    return (
+        *skills([place / "skills" for place in (*places, *shared)]),
+        *documents([place / "agents" for place in places]),
+    )
 
 
 def mcp_servers(home: Path, folder: Path) -> tuple[str, ...]:

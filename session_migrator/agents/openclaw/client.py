@@ -11,6 +11,7 @@ from typing import Any
 
 from ...context_windows import Window
 from ...files import is_file
+from ..instructions import skills
 from ..jsonl import Record, rows, table, text
 from ..models import vendor
 from ..settings import positive, settings_of, unreadable
@@ -24,6 +25,7 @@ KEY = "explicit:"
 _DEFAULT = "openai/gpt-6-astra"
 _MAIN = "main"
 _INSTRUCTIONS = ("AGENTS", "SOUL", "TOOLS", "IDENTITY", "USER", "HEARTBEAT", "BOOTSTRAP", "MEMORY")
+_DESCRIPTIONS = 18_000  # characters of those of skills; 10,926 were seen beside its own
 # The longest result that it sends, in characters, from which window on, in tokens.
 _RESULTS = ((200_000, 64_000), (100_000, 32_000), (0, 16_000))
 # What it keeps free of a window, at most this part of it; and how much larger than they are it reckons requests of
@@ -140,6 +142,20 @@ def instructions(home: Path, folder: Path) -> tuple[Path, ...]:  # noqa: ARG001
     """The files of the workspace that go into the first request (TOOLS.md and HEARTBEAT.md up to 2026.6)."""
     place = workspace(home)
     return tuple(path for name in _INSTRUCTIONS if is_file(path := place / f"{name}.md"))
+
+
+def described(home: Path, folder: Path) -> tuple[Path, ...]:  # noqa: ARG001
+    """The skills of the home, of ``~/.agents``, of the workspace, and of the folders that ``skills.load.extraDirs`` of
+    openclaw.json names."""
+    place = workspace(home)
+    more = rows(table(table(settings_of(_config(home)).get("skills")).get("load")).get("extraDirs"))
+    folders = [home / "skills", Path.home() / ".agents" / "skills", place / "skills", place / ".agents" / "skills"]
+    return skills([*folders, *(_expanded(named) for named in more if isinstance(named, str))], deep=True)
+
+
+def described_most(seen: Window) -> int | None:  # noqa: ARG001
+    """Whatever the window; ``skills.limits`` of openclaw.json is not heeded."""
+    return _DESCRIPTIONS
 
 
 def mcp_servers(home: Path, folder: Path) -> tuple[str, ...]:  # noqa: ARG001

@@ -15,6 +15,7 @@ from typing import Any
 
 from ...context_windows import Window
 from ...files import is_file
+from ..instructions import documents, skills
 from ..jsonl import Record, rows, table, text
 from ..models import vendor
 from ..paths import upward
@@ -148,6 +149,18 @@ class Client:
         for pattern in rows(self._settings(folder).get("instructions")):
             own += _matching(pattern, chain)
         return tuple(dict.fromkeys((*own, *_found(self.rules, folder))))
+
+    def described(self, home: Path, folder: Path) -> tuple[Path, ...]:  # noqa: ARG002
+        """The skills and agents of its folders in the home and in every folder from the repository's root down to this
+        one, the skills of Claude Code's and of ``.agents`` there too."""
+        named = os.environ.get(self.variable("CONFIG_DIR"))
+        own = [self._config(), *([Path(named)] if named else [])]
+        chain = [Path.home(), *upward(folder)]
+        own += [place / name for place in chain for name in (f".{self.word}", *self.places)]
+        others = [place / name / "skills" for place in chain for name in (".claude", ".agents")]
+        named_so = [place / name for place in own for name in ("skill", "skills")]
+        agents = documents([place / name for place in own for name in ("agent", "agents")], deep=True)
+        return (*skills([*named_so, *others], deep=True), *agents)
 
     def mcp_servers(self, home: Path, folder: Path) -> tuple[str, ...]:  # noqa: ARG002
         """``mcp`` of the settings and ``mcpServers`` of the files beside them, those that are not switched off."""

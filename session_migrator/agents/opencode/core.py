@@ -38,6 +38,7 @@ def spec(client: Client) -> AgentSpec:
         window=client.window,
         trigger=client.trigger,
         instructions=client.instructions,
+        described=client.described,
         mcp_servers=client.mcp_servers,
         longest_result=lambda _: None,
         overhead=client.word,

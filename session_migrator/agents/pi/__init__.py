@@ -31,6 +31,7 @@ SPEC = AgentSpec(
     window=client.window,
     trigger=client.trigger,
     instructions=client.instructions,
+    described=client.described,
     mcp_servers=client.mcp_servers,
     longest_result=lambda _: None,
     overhead="pi",

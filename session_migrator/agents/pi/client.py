@@ -14,8 +14,10 @@ from typing import Any
 
 from ...context_windows import Window
 from ...files import is_file
+from ..instructions import SKILL, documents, skills
 from ..jsonl import Record, rows, table, text
 from ..models import vendor
+from ..paths import upward
 from ..settings import joined, positive, settings_of, unreadable
 
 VERSION = "1.6.0"
@@ -140,6 +142,17 @@ def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
     places = (home, *reversed(folder.parents), folder)
     found = (next((path for name in _INSTRUCTIONS if is_file(path := place / name)), None) for place in places)
     return tuple(dict.fromkeys(path for path in found if path))
+
+
+def described(home: Path, folder: Path) -> tuple[Path, ...]:
+    """The skills of the home, of ``~/.agents``, of a trusted project, and where ``skills`` of the settings says that
+    there are some; a Markdown file in such a folder is one too."""
+    named = [_expanded(name) for name in rows(_settings(home, folder).get("skills")) if isinstance(name, str)]
+    folders = [home / "skills", Path.home() / ".agents" / "skills", *named]
+    if _is_trusted(home, folder):
+        folders += [folder / FOLDER / "skills", *(place / ".agents" / "skills" for place in upward(folder))]
+    found = (*skills(folders, deep=True), *(path for path in documents(folders) if path.name != SKILL))
+    return tuple(dict.fromkeys(found))
 
 
 def mcp_servers(home: Path, folder: Path) -> tuple[str, ...]:
