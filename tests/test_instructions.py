@@ -240,9 +240,8 @@ def test_claude_code_reads_rules_for_all_files_and_imports_from_elsewhere_once_i
     }  # fmt: skip
     write(project / ".claude" / "rules" / "some.md", "---\npaths: src/**\n---\n")
     assert set(spec.instructions(home, project)) == paths
-    write(
-        own_home / ".claude.json", f'{{"projects": {{"{project}": {{"hasClaudeMdExternalIncludesApproved": true}}}}}}'
-    )
+    known = {"projects": {str(project): {"hasClaudeMdExternalIncludesApproved": True}}}
+    write(own_home / ".claude.json", json.dumps(known))
     assert set(spec.instructions(home, project)) == {*paths, outside}
 
 

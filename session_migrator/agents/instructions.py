@@ -100,6 +100,6 @@ def described_as(path: Path) -> str:
 def text_of(path: Path) -> str:
     """The text of a file; of one that cannot be read, none."""
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        return path.read_text(encoding="utf-8-sig", errors="replace")
     except OSError:
         return ""
