@@ -108,7 +108,7 @@ def test_documents_are_markdown_files(tmp_path: Path) -> None:
     [
         ("---\npaths: src/**\n---\nx", True), ("---\nname: x\nglobs: [a]\n---\n", True),
         ("---\nname: paths\n---\n", False),
-        ("paths: all", False), ("x\n---\npaths: a\n---\n", False), ("---\npaths: a\n", False), ("", False),
+        ("\ufeff---\npaths: a\n---\n", True), ("paths: all", False), ("x\n---\npaths: a\n---\n", False), ("---\npaths: a\n", False), ("", False),
     ],
 )  # fmt: skip
 def test_a_rule_for_some_files_is_told_apart(text: str, conditional: bool, tmp_path: Path) -> None:
