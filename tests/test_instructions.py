@@ -107,8 +107,8 @@ def test_documents_are_markdown_files(tmp_path: Path) -> None:
     ("text", "conditional"),
     [
         ("---\npaths: src/**\n---\nx", True), ("---\nname: x\nglobs: [a]\n---\n", True),
-        ("---\nname: paths\n---\n", False),
-        ("\ufeff---\npaths: a\n---\n", True), ("paths: all", False), ("x\n---\npaths: a\n---\n", False), ("---\npaths: a\n", False), ("", False),
+        ("---\nname: paths\n---\n", False), ("\ufeff---\npaths: a\n---\n", True),
+        ("paths: all", False), ("x\n---\npaths: a\n---\n", False), ("---\npaths: a\n", False), ("", False),
     ],
 )  # fmt: skip
 def test_a_rule_for_some_files_is_told_apart(text: str, conditional: bool, tmp_path: Path) -> None:
@@ -243,6 +243,40 @@ def test_claude_code_reads_rules_for_all_files_and_imports_from_elsewhere_once_i
     known = {"projects": {str(project): {"hasClaudeMdExternalIncludesApproved": True}}}
     write(own_home / ".claude.json", json.dumps(known))
     assert set(spec.instructions(home, project)) == {*paths, outside}
+
+
+# --- what is installed into a client
+
+
+def test_plugins_of_claude_code_count_where_the_settings_switch_them_on(own_home: Path, project: Path) -> None:
+    spec = agents.get("claude-code")
+    home = spec.locate(None)
+    names = ("on@shop", "off@shop", "here@shop", "unnamed@shop")
+    found = {name: write(own_home / "cache" / name / "skills" / "x" / "SKILL.md", name) for name in names}
+    installed = {name: [{"installPath": str(path.parents[2])}, {}, 7] for name, path in found.items()}
+    write(home / "plugins" / "installed_plugins.json", json.dumps({"version": 2, "plugins": installed}))
+    switched = {"on@shop": True, "off@shop": True, "gone@shop": True}
+    write(home / "settings.json", json.dumps({"enabledPlugins": switched}))
+    of_project = {"enabledPlugins": {"off@shop": False, "here@shop": True}}
+    write(project / ".claude" / "settings.json", json.dumps(of_project))
+    assert set(spec.described(home, project)) == {found["on@shop"], found["here@shop"]}
+
+
+@pytest.mark.parametrize("agent", ["gemini", "qwen"])
+def test_extensions_bring_instructions_and_what_is_described(agent: str, own_home: Path, project: Path) -> None:
+    spec = agents.get(agent)
+    home = spec.locate(None)
+    there, linked = home / "extensions" / "a", own_home / "elsewhere"
+    link = json.dumps({"type": "link", "source": str(linked)})
+    write(home / "extensions" / "b" / f".{agent}-extension-install.json", link)
+    for place in (there, home / "extensions" / "b", linked):
+        write(place / f"{agent}-extension.json", "{}" if place == there else '{"contextFileName": ["X.md", "Y.md", 3]}')
+    told = {write(there / f"{agent.upper()}.md"), write(linked / "X.md")}
+    described = {write(place / "skills" / "s" / "SKILL.md", str(place)) for place in (there, linked)}
+    described |= {write(there / "agents" / "x.md", "an agent")}
+    write(there / "Y.md")
+    assert set(spec.instructions(home, project)) == told
+    assert set(spec.described(home, project)) == described
 
 
 # --- in the forecast

@@ -9,8 +9,11 @@ from collections.abc import Callable, Iterable, Iterator
 from html import escape
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from ..files import is_file
+from .jsonl import rows, text
+from .settings import settings_of
 
 SKILL = "SKILL.md"
 
@@ -63,9 +66,11 @@ def skills(folders: Iterable[Path], *, deep: bool = False) -> tuple[Path, ...]:
     return _below(folders, _DEPTH if deep else 1, lambda name: name == SKILL)
 
 
-def documents(folders: Iterable[Path], *, deep: bool = False) -> tuple[Path, ...]:
-    """The Markdown files in some folders: agents, commands, rules."""
-    return _below(folders, _DEPTH if deep else 0, lambda name: name.endswith(".md"))
+def documents(
+    folders: Iterable[Path], *, deep: bool = False, endings: tuple[str, ...] = (".md",)
+) -> tuple[Path, ...]:  # fmt: skip
+    """The files in some folders that hold agents, commands or rules."""
+    return _below(folders, _DEPTH if deep else 0, lambda name: name.endswith(endings))
 
 
 def _below(folders: Iterable[Path], depth: int, is_wanted: Callable[[str], bool]) -> tuple[Path, ...]:
@@ -78,6 +83,21 @@ def _below(folders: Iterable[Path], depth: int, is_wanted: Callable[[str], bool]
             for path in (Path(place, name) for name in sorted(names) if is_wanted(name)):
                 found.setdefault(os.path.realpath(path), path)
     return tuple(filter(is_file, found.values()))
+
+
+def extensions(home: Path, client: str) -> dict[Path, list[Path]]:
+    """The extensions of Gemini CLI, or of a fork (``client``: what its files are called by), each with the instruction
+    files that it names; of one that is linked, where it lies. Whether it is on in this folder is not looked at."""
+    found: dict[Path, list[Path]] = {}
+    for manifest in sorted((home / "extensions").glob(f"*/{client}-extension.json")):
+        place = manifest.parent
+        installed = settings_of(place / f".{client}-extension-install.json")
+        linked = text(installed.get("source")) if installed.get("type") == "link" else None
+        place = Path(linked) if linked else place
+        named: Any = settings_of(place / manifest.name).get("contextFileName") or f"{client.upper()}.md"
+        names = [name for name in (rows(named) or [named]) if isinstance(name, str)]
+        found[place] = [path for name in names if is_file(path := place / name)]
+    return found
 
 
 def is_conditional(rule: Path) -> bool:

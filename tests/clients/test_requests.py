@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import zlib
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from itertools import product
 from pathlib import Path
@@ -115,6 +116,69 @@ def test_all_that_the_client_reads_or_is_told_of_is_in_the_forecast(
     told = {path for path in paths if _mark(path) in text}
     assert told <= known
     assert len(known - told) <= _NOT_ASKED_FOR < len(told)
+    assert size(body, carried.model) <= carried.forecast(PROMPT)
+
+
+# What brings a skill, an agent, commands and instructions; the capitals mark what may be told of it.
+_EXTENSION = {
+    "skills/tide/SKILL.md": "---\nname: tide\ndescription: TIDESKILL\n---\n",
+    "agents/moon.md": "---\nname: moon\ndescription: MOONAGENT\n---\nx",
+    "commands/ebb.md": "---\ndescription: EBBCOMMAND\n---\nx",
+    "commands/flow.toml": 'description = "FLOWCOMMAND"\nprompt = "x"\n',
+    "WORDS.md": "INSTRUCTIONS",
+}
+_MANIFEST = '{"name": "sea", "version": "1.0.0", "contextFileName": "WORDS.md"}'
+_SHOP = '{"name": "shop", "owner": {"name": "x"}, "plugins": [{"name": "sea", "source": "./", "description": "x"}]}'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installation:
+    """How a client installs a folder ({}), what manifests that needs, and the marks that it tells of then."""
+
+    commands: tuple[tuple[str, ...], ...]
+    manifests: dict[str, str]
+    told: set[str]
+
+
+_INSTALL = {
+    "claude-code": Installation(
+        commands=(("plugin", "marketplace", "add", "{}"), ("plugin", "install", "sea@shop")),
+        manifests={".claude-plugin/plugin.json": _MANIFEST, ".claude-plugin/marketplace.json": _SHOP},
+        told={"TIDESKILL", "MOONAGENT", "EBBCOMMAND"},
+    ),
+    "gemini": Installation(
+        commands=(("extensions", "install", "{}", "--consent"),),
+        manifests={"gemini-extension.json": _MANIFEST},
+        told={"TIDESKILL", "MOONAGENT", "INSTRUCTIONS"},
+    ),
+    "qwen": Installation(
+        commands=(("extensions", "install", "{}", "--consent"),),
+        manifests={"qwen-extension.json": _MANIFEST},
+        told={"TIDESKILL", "EBBCOMMAND", "FLOWCOMMAND", "INSTRUCTIONS"},
+    ),
+}
+
+
+@each(tuple(_INSTALL))
+def test_what_is_installed_into_the_client_is_in_the_forecast(client: str, tmp_path: Path) -> None:
+    place = make_place(client, tmp_path / "client")
+    place = replace(place, project=harness.make_project(place.config / "project"))  # on below the home alone
+    installation = _INSTALL[client]
+    for name, text in (_EXTENSION | installation.manifests).items():
+        _written(tmp_path / "sea" / name, text)
+    for words in installation.commands:
+        run = harness.run_client(client, [word.format(tmp_path / "sea") for word in words], **place.where)
+        assert run.returncode == 0, run.stderr
+    spec = agents.get(place.agent)
+    own = spec.locate(place.config)
+    known = (*spec.instructions(own, place.project), *spec.described(own, place.project))
+    carried = carry(ALL["plain"].make(tmp_path), place)
+    args = [*arguments(kind_of(client).resume, model=carried.model), carried.session_id, PROMPT]
+    run = harness.run_client(client, args, script=[{"text": "ok"}], model=carried.model, **place.where)
+    body = harness.main_requests(client, run.requests)[0]["body"]
+    marks = set(re.findall("[A-Z]{7,}", "".join(_EXTENSION.values())))
+    assert {mark for mark in marks if mark in json.dumps(body)} == installation.told
+    assert {mark for mark in marks if any(mark in path.read_text("utf-8") for path in known)} >= installation.told
     assert size(body, carried.model) <= carried.forecast(PROMPT)
 
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from ...context_windows import Window, normalize
 from ...files import is_file, is_folder
-from ..instructions import beside, documents, skills, with_imports
+from ..instructions import beside, documents, extensions, skills, with_imports
 from ..jsonl import table
 from ..paths import upward
 from ..settings import settings_of, unreadable
@@ -165,15 +165,16 @@ def trigger(seen: Window, home: Path, folder: Path) -> int | None:
 
 def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
     """GEMINI.md, or what ``context.fileName`` of the settings names, of the home and of every folder from the
-    repository's root down to this one, with what they import from there."""
+    repository's root down to this one, with what they import from there; and those of its extensions."""
     names, chain = _context_names(home, folder), list(upward(folder))
     found = [place / name for place in (home, *chain) for name in names]
-    return with_imports(filter(is_file, found), beside(home, chain[0]))
+    brought = [path for paths in extensions(home, "gemini").values() for path in paths]
+    return with_imports([*filter(is_file, found), *brought], beside(home, chain[0]))
 
 
 def described(home: Path, folder: Path) -> tuple[Path, ...]:
-    """The skills of the home, of ``.agents`` beside it and of this folder alone, and the agents."""
-    places = (home, folder / FOLDER)
+    """The skills of the home, of ``.agents`` beside it, of extensions and of this folder alone, and the agents."""
+    places = (home, folder / FOLDER, *extensions(home, "gemini"))
     shared = (home.parent / ".agents", folder / ".agents")
     return (
         *skills([place / "skills" for place in (*places, *shared)]),

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...context_windows import Window
 from ...files import is_file
-from ..instructions import beside, documents, skills, with_imports
+from ..instructions import beside, documents, extensions, skills, with_imports
 from ..jsonl import Record, rows, table, text
 from ..paths import dashed, upward
 from ..settings import joined, settings_of, unreadable
@@ -126,10 +126,12 @@ def trigger(seen: Window, home: Path, folder: Path) -> int | None:
 def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
     """QWEN.md and AGENTS.md, or what ``context.fileName`` of the settings names, of the home and of every folder from
     the one above the repository's root down to this one, with what they import from there; the root's
-    ``.qwen/QWEN.local.md``; the rules of both; and the index of what the client remembers of the project."""
+    ``.qwen/QWEN.local.md``; the rules of both; what its extensions bring; and the index of what the client remembers
+    of the project."""
     root = next(upward(folder))
     own = root / FOLDER
     named = [place / name for name in _context_names(home, folder) for place in (home, *_context_folders(root, folder))]
+    named += [path for paths in extensions(home, "qwen").values() for path in paths]
     found = [*with_imports(filter(is_file, named), beside(home, root)), own / "QWEN.local.md"]
     found += [path for rules in (home / "rules", own / "rules") for path in sorted(rules.rglob("*.md"))]
     found += [project_folder(home, root) / "memory" / "MEMORY.md"]
@@ -137,13 +139,14 @@ def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
 
 
 def described(home: Path, folder: Path) -> tuple[Path, ...]:
-    """Skills, agents and commands of the home and of this folder alone, and the skills of ``~/.agents``."""
-    places = (home, folder / FOLDER)
+    """Skills, agents and commands of the home, of extensions and of this folder alone, and the skills of
+    ``~/.agents``."""
+    places = (home, folder / FOLDER, *extensions(home, "qwen"))
     shared = (Path.home() / ".agents", folder / ".agents")
     return (
         *skills([place / "skills" for place in (*places, *shared)]),
         *documents([place / "agents" for place in places]),
-        *documents([place / "commands" for place in places], deep=True),
+        *documents([place / "commands" for place in places], deep=True, endings=(".md", ".toml")),
     )
 
 
