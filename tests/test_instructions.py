@@ -248,8 +248,9 @@ def test_claude_code_reads_rules_for_all_files_and_imports_from_elsewhere_once_i
 # --- what is installed into a client
 
 
-def test_plugins_of_claude_code_count_where_the_settings_switch_them_on(own_home: Path, project: Path) -> None:
-    spec = agents.get("claude-code")
+@pytest.mark.parametrize("agent", ["claude-code", "codebuddy"])
+def test_plugins_count_where_the_settings_switch_them_on(agent: str, own_home: Path, project: Path) -> None:
+    spec = agents.get(agent)
     home = spec.locate(None)
     names = ("on@shop", "off@shop", "here@shop", "unnamed@shop")
     found = {name: write(own_home / "cache" / name / "skills" / "x" / "SKILL.md", name) for name in names}
@@ -258,7 +259,7 @@ def test_plugins_of_claude_code_count_where_the_settings_switch_them_on(own_home
     switched = {"on@shop": True, "off@shop": True, "gone@shop": True}
     write(home / "settings.json", json.dumps({"enabledPlugins": switched}))
     of_project = {"enabledPlugins": {"off@shop": False, "here@shop": True}}
-    write(project / ".claude" / "settings.json", json.dumps(of_project))
+    write(project / home.name / "settings.json", json.dumps(of_project))
     assert set(spec.described(home, project)) == {found["on@shop"], found["here@shop"]}
 
 

@@ -6,14 +6,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
 from html import escape
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from ..files import is_file
-from .jsonl import rows, text
-from .settings import settings_of
+from .jsonl import rows, table, text
+from .settings import joined, settings_of
 
 SKILL = "SKILL.md"
 
@@ -83,6 +84,15 @@ def _below(folders: Iterable[Path], depth: int, is_wanted: Callable[[str], bool]
             for path in (Path(place, name) for name in sorted(names) if is_wanted(name)):
                 found.setdefault(os.path.realpath(path), path)
     return tuple(filter(is_file, found.values()))
+
+
+def plugins(home: Path, settings: Iterable[Path]) -> list[Path]:
+    """Where the plugins of Claude Code, or of CodeBuddy Code, lie that the settings switch on; of these files the first
+    counts most."""
+    said = reduce(joined, (table(settings_of(path).get("enabledPlugins")) for path in reversed([*settings])), {})
+    installed = table(settings_of(home / "plugins" / "installed_plugins.json").get("plugins"))
+    found = [table(each) for name, is_on in said.items() if is_on is True for each in rows(installed.get(name))]
+    return [Path(path) for path in (text(each.get("installPath")) for each in found) if path]
 
 
 def extensions(home: Path, client: str) -> dict[Path, list[Path]]:

@@ -146,6 +146,11 @@ _INSTALL = {
         manifests={".claude-plugin/plugin.json": _MANIFEST, ".claude-plugin/marketplace.json": _SHOP},
         told={"TIDESKILL", "MOONAGENT", "EBBCOMMAND"},
     ),
+    "codebuddy": Installation(
+        commands=(("plugin", "marketplace", "add", "{}"), ("plugin", "install", "sea@shop")),
+        manifests={".codebuddy-plugin/plugin.json": _MANIFEST, ".codebuddy-plugin/marketplace.json": _SHOP},
+        told={"TIDESKILL", "MOONAGENT"},
+    ),
     "gemini": Installation(
         commands=(("extensions", "install", "{}", "--consent"),),
         manifests={"gemini-extension.json": _MANIFEST},

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import os
 import re
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
 from ...context_windows import Window, normalize
 from ...files import is_file
-from ..instructions import documents, is_conditional, skills, with_imports
-from ..jsonl import Record, rows, table, text
+from ..instructions import documents, is_conditional, plugins, skills, with_imports
+from ..jsonl import Record, table
 from ..paths import dashed, upward, utf16
-from ..settings import joined, settings_of, unreadable
+from ..settings import settings_of, unreadable
 
 VERSION = "2.1.332"
 
@@ -138,7 +137,7 @@ def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
 def described(home: Path, folder: Path) -> tuple[Path, ...]:
     """Skills, agents and commands of the home, of plugins that are on, and of every folder from the repository's root
     down to this one."""
-    places = [home, *_plugins(home, folder), *(place / ".claude" for place in upward(folder))]
+    places = [home, *plugins(home, _settings(home, folder)), *(place / ".claude" for place in upward(folder))]
     others = documents([place / name for place in places for name in ("agents", "commands")], deep=True)
     return (*skills([place / "skills" for place in places]), *others)
 
@@ -163,14 +162,6 @@ def _known(home: Path) -> Record:
 
 def _known_of(home: Path, folder: Path) -> Record:
     return table(table(_known(home).get("projects")).get(str(folder)))
-
-
-def _plugins(home: Path, folder: Path) -> list[Path]:
-    """Where the plugins lie that the settings switch on."""
-    on = reduce(joined, (table(settings_of(path).get("enabledPlugins")) for path in reversed(_settings(home, folder))))
-    installed = table(settings_of(home / "plugins" / "installed_plugins.json").get("plugins"))
-    found = [table(each) for name in on if on[name] is True for each in rows(installed.get(name))]
-    return [Path(path) for path in (text(each.get("installPath")) for each in found) if path]
 
 
 def _rules(place: Path) -> list[Path]:

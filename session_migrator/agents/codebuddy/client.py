@@ -12,7 +12,7 @@ from typing import Any
 
 from ...context_windows import Window
 from ...files import is_file
-from ..instructions import anywhere, documents, skills, with_imports
+from ..instructions import anywhere, documents, plugins, skills, with_imports
 from ..jsonl import Record, rows, table, text
 from ..settings import settings_of, unreadable
 
@@ -155,8 +155,8 @@ def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
 
 
 def described(home: Path, folder: Path) -> tuple[Path, ...]:
-    """The skills and agents of the home and of this folder alone."""
-    places = (home, folder / FOLDER)
+    """The skills and agents of the home, of plugins that are on, and of this folder alone."""
+    places = (home, *plugins(home, _settings(home, folder)), folder / FOLDER)
     agents = documents([place / "agents" for place in places], deep=True)
     return (*skills([place / "skills" for place in places], deep=True), *agents)
 
