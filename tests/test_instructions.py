@@ -15,6 +15,7 @@ from session_migrator.agents.instructions import (
     documents,
     is_conditional,
     skills,
+    text_of,
     with_imports,
 )
 from session_migrator.agents.paths import dashed
@@ -50,6 +51,18 @@ def test_an_import_is_a_path_behind_an_at_sign_outside_of_code(line: str, is_imp
     assert found[0] == path
     assert len(found) == 1 + is_import
     assert more.issuperset(found[1:])
+
+
+@pytest.mark.parametrize("path", ["/proc/self/environ", "/dev/zero", "/proc/self/mem", "/"])
+def test_what_is_no_document_says_nothing(path: str, tmp_path: Path) -> None:
+    named = Path(path)
+    assert with_imports([write(tmp_path / "RULES.md", f"@{path}")], anywhere)[1:] in ((), (named,))
+    assert text_of(named) == ""
+
+
+def test_of_a_very_long_document_the_beginning_counts(tmp_path: Path) -> None:
+    path = write(tmp_path / "RULES.md", "x" * 5_000_000)
+    assert len(text_of(path)) == 4_000_000
 
 
 def test_imports_are_followed_five_hops_far_and_never_in_a_circle(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ _FOLDERS = 2_000
 _CODE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 _IMPORT = re.compile(r"(?:^|(?<=\s))@((?:\\ |[^\s\\])+)")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
-_FIRST_WORDS = 300  # characters
+_FIRST_WORDS, _LONGEST = 300, 4_000_000  # characters
 
 
 def with_imports(paths: Iterable[Path], allowed: Callable[[Path, Path], bool]) -> tuple[Path, ...]:
@@ -128,8 +128,10 @@ def described_as(path: Path) -> str:
 
 
 def text_of(path: Path) -> str:
-    """The text of a file; of one that cannot be read, none."""
+    """The text of a file, or the beginning of a very long one; of one that cannot be read, none. What a project imports
+    may lead anywhere: a file without a size may never end (``/proc/kmsg``)."""
     try:
-        return path.read_text(encoding="utf-8-sig", errors="replace")
+        with path.open(encoding="utf-8-sig", errors="replace") as file:
+            return file.read(_LONGEST) if path.stat().st_size else ""
     except OSError:
         return ""
