@@ -56,6 +56,7 @@ _PLACES = (
 _NAMED = (
     *("AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", "GEMINI.md", "QWEN.md"),
     *("CODEBUDDY.md", "CODEBUDDY.local.md", ".github/copilot-instructions.md", "copilot-instructions.md"),
+    *("SYSTEM.md", "APPEND_SYSTEM.md"),
 )
 
 

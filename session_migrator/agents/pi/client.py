@@ -29,6 +29,7 @@ SUMMARY_ENDS = "\n</summary>"
 
 _DEFAULT = "anthropic/claude-opus-5-5"
 _INSTRUCTIONS = ("AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD")
+_PROMPTS = ("SYSTEM.md", "APPEND_SYSTEM.md")
 # What it keeps free of a model's window, and what it takes for the limits of a model of the user's without any.
 _RESERVE, _CONTEXT, _REPLY = 16_384, 128_000, 16_384
 # Models that its own list gives less than they take.
@@ -138,10 +139,12 @@ def trigger(seen: Window, home: Path, folder: Path) -> int | None:
 
 def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
     """What goes into the first request: the first of AGENTS.override.md, AGENTS.md and CLAUDE.md that is there, of the
-    home and of every folder down to this one."""
-    places = (home, *reversed(folder.parents), folder)
-    found = (next((path for name in _INSTRUCTIONS if is_file(path := place / name)), None) for place in places)
-    return tuple(dict.fromkeys(path for path in found if path))
+    home and of every folder down to this one; SYSTEM.md and APPEND_SYSTEM.md, of a trusted project or else the home."""
+    named = [(place, _INSTRUCTIONS) for place in (home, *reversed(folder.parents), folder)]
+    found = [[path for name in names if is_file(path := place / name)][:1] for place, names in named]
+    own = [folder / FOLDER] if _is_trusted(home, folder) else []
+    found += [[path for place in (*own, home) if is_file(path := place / name)][:1] for name in _PROMPTS]
+    return tuple(dict.fromkeys(path for paths in found for path in paths))
 
 
 def described(home: Path, folder: Path) -> tuple[Path, ...]:
