@@ -20,7 +20,8 @@ TEXT = """\
     make clients
 
 The clients that this version was run against, without a network and with a stub model that records what it is sent, on
-{date}: how many tests of each kind passed, with {cases} that there are. Where one failed, this table was not written.
+{date}: how many tests of each kind passed, with {cases}.
+Where one failed, this table was not written.
 
 {table}
 {kinds}"""
@@ -37,9 +38,9 @@ def document(versions: Mapping[str, Mapping[str, Any]], passed: Mapping[str, Map
     table = "".join(f"| {' | '.join(row)} |\n" for row in (heads, ["---"] * len(heads), *rows))
     kinds = "".join(f"- **{head}**: {_about(module)}\n" for head, module in zip(heads[2:], modules, strict=True))
     cases = (
-        "all recorded sessions (clients that take long: some)"
+        "every recorded session (clients that take long: with some)"
         if os.environ.get("SESSION_MIGRATOR_CASES") == "all"
-        else "some of the sessions"
+        else "some of the recorded sessions"
     )
     return TEXT.format(date=datetime.now(UTC).date().isoformat(), cases=cases, table=table, kinds=kinds)
 
