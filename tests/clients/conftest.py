@@ -12,15 +12,31 @@ from pathlib import Path
 import compatibility
 import harness
 import pytest
-from kinds import VERSIONS
+from kinds import VERSIONS, kind_of
 
 pytest.register_assert_rewrite("going_on")
+_FOR_ALL_CLIENTS = ("test_mcp", "test_native_forms", "test_remembered", "test_same_agent")
 _not_run: list[str] = []
 _passed: dict[str, Counter[str]] = defaultdict(Counter)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "client(*names): runs these real clients against a stub LLM")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where not all is asked for, a client that takes long is left to what proves a migration, and to its own tests."""
+    if os.environ.get("SESSION_MIGRATOR_CASES") == "all":
+        return
+    left = [item for item in items if _is_heavy(item) and item.path.stem in _FOR_ALL_CLIENTS]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left]
+
+
+def _is_heavy(item: pytest.Item) -> bool:
+    names = (name for marker in item.iter_markers("client") for name in marker.args)
+    return any(name in harness.CLIENTS and kind_of(name).heavy for name in names)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -87,8 +87,8 @@ class Kind:
                               quotes around it, or add what they read
     imports                   whether a writer has what it wrote taken up by their command, which is to be on the PATH
     first_run                 the arguments with which an older one lays out its home, where a writer needs that
-    heavy                     whether one run takes a core for many seconds: such are tried with few sessions where not
-                              all are asked for
+    heavy                     whether one run takes a core for many seconds: such are tried with few sessions, and by
+                              few tests (``conftest.py``), where not all are asked for
     at_the_end                what they add to a session that does not end with the model's words, by the role of
                               its last message; ``forget`` where that is not sent again with a later turn
     """
