@@ -111,7 +111,7 @@ def _descriptions(paths: Iterable[Path], most: int | None, counter: Counter) -> 
     others = "".join(words for path, words in told.items() if path.name != SKILL)
     shown = counter.text(skills).high
     if most is not None and len(skills) > most:
-        shown = min(shown, most * len(skills.encode()) // len(skills) // _BYTES)
+        shown = min(shown, most * len(skills.encode(errors="replace")) // len(skills) // _BYTES)
     return shown + counter.text(others).high + (_HEADING if told else 0)
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -39,7 +42,7 @@ def write(path: Path, text: str = "") -> Path:
         ("someone@more.md", False), ("`@more.md`", False), ("```\n@more.md\n```", False),
         ("  ~~~sh\n  echo @more.md\n  ~~~", False), ("```\n@more.md", False), ("@missing.md", False), ("@docs", False),
         ("@", False), ("@..", False), ("@/", False), ("@\0", False), ("@~nobody/more.md", False),
-        ("@" + "x" * 5_000, False),
+        ("@" + "x" * 5_000, False), ("@~root/more.md", False),
     ],
 )  # fmt: skip
 def test_an_import_is_a_path_behind_an_at_sign_outside_of_code(line: str, is_import: bool, own_home: Path) -> None:
@@ -65,6 +68,23 @@ def test_of_a_very_long_document_the_beginning_counts(tmp_path: Path) -> None:
     assert len(text_of(path)) == 4_000_000
 
 
+def test_one_file_is_imported_once_by_whatever_names(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).symlink_to(".")
+    ways = ("".join(f"{step}/" for step in steps) for steps in product("ab", repeat=9))
+    path = write(tmp_path / "RULES.md", " ".join(f"@{way}RULES.md @{way}more.md" for way in ways))
+    more = write(tmp_path / "more.md")
+    assert [each.resolve() for each in with_imports([path], anywhere)] == [path, more]
+
+
+def test_a_project_that_imports_without_end_comes_to_an_end(tmp_path: Path) -> None:
+    said = " ".join(f"@{number}.md" for number in range(900))
+    paths = [write(tmp_path / f"{number}.md", said) for number in range(900)]
+    assert len(with_imports(paths[:1], anywhere)) == 200
+    missing = write(tmp_path / "RULES.md", " ".join(f"@missing/{number}.md" for number in range(100_000)))
+    assert with_imports([missing], anywhere) == (missing,)
+
+
 def test_imports_are_followed_five_hops_far_and_never_in_a_circle(tmp_path: Path) -> None:
     chain = [write(tmp_path / f"{number}.md", f"@{number + 1}.md @0.md") for number in range(9)]
     assert with_imports([chain[0]], anywhere) == tuple(chain[:6])
@@ -79,6 +99,8 @@ def test_what_is_imported_lies_beside_the_file_that_says_so(tmp_path: Path) -> N
     files = {place: write(place / "RULES.md", said) for place in (home, root, above)}
     for place in (home, root):
         assert with_imports([files[place]], beside(home, root)) == (files[place], place / "inner" / "more.md")
+    both = with_imports([files[root], files[home]], beside(home, root))
+    assert set(both) == {place / name for place in (home, root) for name in ("RULES.md", "inner/more.md")}
     assert set(with_imports([files[above]], beside(home, root))) == {
         files[above], above / "inner" / "more.md", root / "inner" / "more.md",
     }  # fmt: skip
@@ -106,6 +128,13 @@ def test_what_a_link_leads_to_is_found_once_and_a_circle_ends(tmp_path: Path) ->
     write(folder / "two" / "SKILL.md")
     found = skills([tmp_path / "x" / "skills", tmp_path / "y" / "skills", folder], deep=True)
     assert [path.resolve() for path in found] == [skill, folder / "two" / "SKILL.md"]
+
+
+def test_a_skill_is_found_beside_one_that_holds_many_folders(tmp_path: Path) -> None:
+    first, last = write(tmp_path / "skills" / "a" / "SKILL.md"), write(tmp_path / "skills" / "z" / "SKILL.md")
+    for number in range(2_100):
+        (tmp_path / "skills" / "a" / "lib" / str(number)).mkdir(parents=True)
+    assert skills([tmp_path / "skills"], deep=True) == (first, last)
 
 
 def test_documents_are_markdown_files(tmp_path: Path) -> None:
@@ -319,3 +348,66 @@ def test_many_skills_take_what_the_client_lets_them_take(agent: str, word: str, 
     most = agents.get(agent).described_most(target.window)
     assert most
     assert most // 6 < target.instructions < most * (1 if word.isascii() else 2)
+
+
+# --- a project is not to be trusted
+
+
+HOSTILE_SETTINGS = (
+    *(".claude/settings.json", ".gemini/settings.json", ".qwen/settings.json", ".codebuddy/settings.json"),
+    *("opencode.json", "kilo.json", ".mcp.json", ".github/mcp.json", ".pi/settings.json"),
+)
+
+
+def pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def endless(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def numbers(path: Path) -> None:
+    huge = f"1{'0' * 400}"
+    sizes = f'{{"contextWindowSize": {huge}}}'
+    write(
+        path,
+        f'''{{"autoCompactWindow": {huge}, "model": {{"generationConfig": {sizes}}},
+        "compaction": {{"threshold_percent": 1e308, "reserved": {huge}, "reserveTokens": {huge}}},
+        "instructions": [".", "./", "{"a/" * 3000}b", "{"[" * 5000}", "**/../**/../*.md", 7, "{"../" * 9}**/*"]}}''',
+    )
+
+
+@pytest.mark.parametrize("make", [pipe, endless, numbers])
+@pytest.mark.parametrize("agent", agents.AGENTS)
+def test_whatever_settings_a_project_has_a_target_is_found(
+    agent: str, make: Callable[[Path], None], own_home: Path, project: Path
+) -> None:
+    for name in HOSTILE_SETTINGS:
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        make(project / name)
+    write(own_home / ".pi" / "agent" / "settings.json", '{"defaultProjectTrust": "always"}')
+    assert inspect(agent, model="gpt-5.5", folder=project, ask=False).overhead > 0
+
+
+@pytest.mark.parametrize("agent", agents.AGENTS)
+def test_whatever_folders_a_project_has_a_target_is_found(agent: str, own_home: Path, project: Path) -> None:
+    (project / ".git").mkdir()
+    for place in (".claude", ".agents", ".codex", ".gemini", ".qwen", ".opencode", ".kilo", ".github", ".codebuddy"):
+        for number in range(200):
+            skill = os.fsencode(project / place / "skills") + b"/s\xff%d" % number
+            write(Path(os.fsdecode(skill), "SKILL.md"), f"---\ndescription: {'words ' * 90}\n---\n")
+        for kind in ("agents", "commands", "rules", "instructions"):
+            (project / place / kind).mkdir()
+            for name in ("a", "b", "c"):
+                (project / place / kind / name).symlink_to(".")
+            (project / place / kind / "all").symlink_to("/etc")
+    plugins = {"plugins": {"x@y": [{"installPath": "a\0b"}, {"installPath": ""}, {"installPath": "/"}]}}
+    for home in (own_home / ".claude", own_home / ".codebuddy"):
+        write(home / "plugins" / "installed_plugins.json", json.dumps(plugins))
+        write(home / "settings.json", '{"enabledPlugins": {"x@y": true}}')
+    for client in ("gemini", "qwen"):
+        place = own_home / f".{client}" / "extensions" / "x"
+        write(place / f"{client}-extension.json", "{}")
+        write(place / f".{client}-extension-install.json", '{"type": "link", "source": "a\\u0000b"}')
+    assert inspect(agent, model="gpt-5.5", window=2_000_000, folder=project, ask=False).overhead > 0

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ..files import is_file
+from ..files import is_file, is_folder
 from .jsonl import rows, table, text
 from .settings import joined, settings_of
 
@@ -23,7 +23,9 @@ _HOPS = 5
 _DEPTH = 6
 """Folders below one that holds skills or agents; they have no more."""
 _FOLDERS = 2_000
-"""How many are looked into: a link may lead anywhere."""
+"""How many are looked into, those of a level first: a link may lead anywhere."""
+_FILES, _NAMES = 200, 1_000
+"""How many files are imported, and how many names of one are tried; a project may say what it likes."""
 _CODE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 _IMPORT = re.compile(r"(?:^|(?<=\s))@((?:\\ |[^\s\\])+)")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
@@ -34,17 +36,28 @@ def with_imports(paths: Iterable[Path], allowed: Callable[[Path, Path], bool]) -
     """Instruction files and those that they import (``@docs/style.md``, from the folder of the file that says so), each
     once. ``allowed(of, to)`` tells whether a client takes the one where the first, one of ``paths``, leads to it."""
     found = level = {path: path for path in paths}  # each with the one of those that leads to it
+    tried, real = set(found), {os.path.realpath(path) for path in found}
     for _ in range(_HOPS):
-        level = {to: of for path, of in level.items() for to in _imports(path) if to not in found and allowed(of, to)}
-        found = found | level
+        reached: dict[Path, Path] = {}
+        for path, of in level.items():
+            for to in _imports(path):
+                if to in tried or not allowed(of, to):
+                    continue
+                tried.add(to)
+                if len(real) < _FILES and is_file(to) and os.path.realpath(to) not in real:
+                    real.add(os.path.realpath(to))
+                    reached[to] = of
+        found, level = found | reached, reached
     return tuple(found)
 
 
 def _imports(path: Path) -> Iterator[Path]:
-    for written in _IMPORT.findall(_CODE.sub("", text_of(path))):
-        named = written.replace("\\ ", " ")
-        meant = (path.parent / os.path.expanduser(name) for name in (named, named.rstrip(".,;:!?)")))  # noqa: PTH111
-        yield from (Path(os.path.normpath(place)) for place in [*filter(is_file, meant)][:1])
+    """The files that one may import; a full stop behind a name may be of the sentence."""
+    for found in islice(_IMPORT.finditer(_CODE.sub("", text_of(path))), _NAMES):
+        named = found[1].replace("\\ ", " ")
+        named = os.path.expanduser(named) if named.startswith("~/") else named  # noqa: PTH111
+        for name in dict.fromkeys((named, named.rstrip(".,;:!?)"))):
+            yield Path(os.path.normpath(path.parent / name))
 
 
 def anywhere(of: Path, to: Path) -> bool:  # noqa: ARG001
@@ -75,15 +88,29 @@ def documents(
 
 
 def _below(folders: Iterable[Path], depth: int, is_wanted: Callable[[str], bool]) -> tuple[Path, ...]:
-    """The files of a name, in order; what is hidden is left out, and what is reached by several ways is there once."""
+    """The files of a name, by level; what is hidden is left out, and what is reached by several ways is there once."""
     found: dict[str, Path] = {}
-    for folder in folders:
-        for place, inner, names in islice(os.walk(folder, followlinks=True), _FOLDERS):
-            is_deepest = len(Path(place).relative_to(folder).parts) == depth
-            inner[:] = [] if is_deepest else sorted(name for name in inner if name[0] != "." and name != "node_modules")
-            for path in (Path(place, name) for name in sorted(names) if is_wanted(name)):
-                found.setdefault(os.path.realpath(path), path)
-    return tuple(filter(is_file, found.values()))
+    level, seen = [*filter(is_folder, folders)], set[str]()
+    for _ in range(depth + 1):
+        below: list[Path] = []
+        for place in level:
+            if (real := os.path.realpath(place)) in seen or len(seen) == _FOLDERS:
+                continue
+            seen.add(real)
+            for path in _entries(place):
+                if is_wanted(path.name) and is_file(path):
+                    found.setdefault(os.path.realpath(path), path)
+                elif path.name[0] != "." and path.name != "node_modules" and is_folder(path):
+                    below.append(path)
+        level = below
+    return tuple(found.values())
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return [folder / name for name in sorted(os.listdir(folder))]  # noqa: PTH208
+    except OSError:
+        return []
 
 
 def plugins(home: Path, settings: Iterable[Path]) -> list[Path]:

@@ -14,6 +14,10 @@ from .jsonl import Record, parse, table
 _STRING_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"?|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _STRING_OR_COMMA = re.compile(r'"(?:\\.|[^"\\])*"?|,(?=\s*[}\]])', re.DOTALL)
 
+_LARGEST = 32_000_000
+"""Bytes; Claude Code's own notes on projects have some millions."""
+_MOST = 1_000_000_000
+
 
 def settings_of(path: Path) -> Record:
     """The object in a settings file; an empty one where there is none, or it cannot be read."""
@@ -27,6 +31,8 @@ def unreadable(paths: Iterable[Path]) -> str:
 
 def _parsed(path: Path) -> Record | None:
     try:
+        if not is_file(path) or not 0 < path.stat().st_size <= _LARGEST:
+            return None
         words = path.read_text(encoding="utf-8-sig")
         for pattern in (_STRING_OR_COMMENT, _STRING_OR_COMMA):
             words = pattern.sub(lambda found: found[0] if found[0].startswith('"') else " ", words)
@@ -36,8 +42,9 @@ def _parsed(path: Path) -> Record | None:
 
 
 def positive(value: Any) -> int | None:
-    """A size that settings give, such as the tokens of a window: a number of 1 or more; None for anything else."""
-    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 1 else None
+    """A size that settings give, such as the tokens of a window: a number of 1 or more, within reason; else None."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return int(value) if is_number and 1 <= value <= _MOST else None
 
 
 def joined(lower: Record, upper: Record) -> Record:

@@ -14,7 +14,7 @@ from ...context_windows import Window
 from ...files import is_file
 from ..instructions import anywhere, documents, plugins, skills, with_imports
 from ..jsonl import Record, rows, table, text
-from ..settings import settings_of, unreadable
+from ..settings import positive, settings_of, unreadable
 
 VERSION = "2.163.0"
 FOLDER = ".codebuddy"
@@ -120,7 +120,7 @@ def _is_called(row: Record, model_id: str) -> bool:
 
 
 def _limit(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+    return positive(value) if isinstance(value, int) else None
 
 
 def trigger(seen: Window, home: Path, folder: Path) -> int | None:
@@ -148,8 +148,7 @@ def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
         named = [place / "CODEBUDDY.md", place / "AGENTS.md"]
         found += [*[*filter(is_file, named)][:1], place / FOLDER / "CODEBUDDY.md"]
     found.append(folder / "CODEBUDDY.local.md")
-    for rules in (home / "rules", folder / FOLDER / "rules"):
-        found += sorted(rules.rglob("*.md"))
+    found += documents([home / "rules", folder / FOLDER / "rules"], deep=True)
     remembered = memory_folder(home, folder) / "MEMORY.md"
     return (*with_imports(filter(is_file, found), anywhere), *filter(is_file, [remembered]))
 

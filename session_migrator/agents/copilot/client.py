@@ -83,10 +83,10 @@ def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
     for path in filter(is_file, found):
         once.setdefault(text_of(path), path)
     places = dict.fromkeys((home, chain[0] / ".github", folder / ".github"))
-    for_some = [path for place in places for path in sorted((place / "instructions").rglob("*.instructions.md"))]
+    for_some = documents([place / "instructions" for place in places], deep=True, endings=(".instructions.md",))
     rules = documents(dict.fromkeys(place / ".claude" / "rules" for place in (chain[0], folder)), deep=True)
     told = with_imports(once.values(), beside(home, chain[0]))
-    return (*told, *filter(is_file, for_some), *(path for path in rules if not is_conditional(path)))
+    return tuple(dict.fromkeys((*told, *for_some, *(path for path in rules if not is_conditional(path)))))
 
 
 def described(home: Path, folder: Path) -> tuple[Path, ...]:

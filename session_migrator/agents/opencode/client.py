@@ -26,6 +26,7 @@ DEFAULT_TITLE = re.compile(r"(?:New|Child) session - \d{4}-\d\d-\d\dT\d\d:\d\d:\
 """The title that a session has until the client's small model makes another."""
 
 _INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md", "CONTEXT.md")
+_LONGEST_PATTERN = 500
 # The longest reply that it asks for, and what it keeps free of a model's input limit.
 _REPLY, _RESERVE = 32_000, 20_000
 
@@ -133,7 +134,7 @@ class Client:
         else:
             most = seen.context - reply
         percent = compaction.get("threshold_percent")
-        if self.estimated and isinstance(percent, (int, float)):
+        if self.estimated and isinstance(percent, (int, float)) and 0 < percent <= 100:
             most = min(most, int(seen.context * percent / 100) - self.estimated)
         return max(0, most)
 
@@ -228,6 +229,8 @@ def _found(patterns: tuple[str, ...], folder: Path) -> Iterator[Path]:
 def _matching(pattern: Any, chain: list[Path]) -> list[Path]:
     if not isinstance(pattern, str) or not pattern or pattern.startswith(("http://", "https://")):
         return []
+    if len(pattern) > _LONGEST_PATTERN or pattern.count("**") > (".." not in pattern):
+        return []  # no walk over the whole machine
     path = Path(os.path.expanduser(pattern))  # noqa: PTH111
     places, pattern = ([path.parent], path.name) if path.is_absolute() else (chain, pattern)
     return sorted(found for place in places for found in _globbed(place, pattern))
@@ -236,7 +239,7 @@ def _matching(pattern: Any, chain: list[Path]) -> list[Path]:
 def _globbed(place: Path, pattern: str) -> list[Path]:
     try:
         return sorted(filter(is_file, place.glob(pattern)))
-    except (OSError, ValueError, NotImplementedError):
+    except (OSError, ValueError, NotImplementedError, LookupError, AttributeError, RecursionError):  # "." and "./" too
         return []
 
 

@@ -16,7 +16,7 @@ from ...files import is_file
 from ..instructions import beside, documents, extensions, skills, with_imports
 from ..jsonl import Record, rows, table, text
 from ..paths import dashed, upward
-from ..settings import joined, settings_of, unreadable
+from ..settings import joined, positive, settings_of, unreadable
 
 VERSION = "0.24.4"
 FOLDER = ".qwen"
@@ -101,7 +101,7 @@ def _configured(model_id: str, settings: Record) -> int | None:
     own = [table(entry) for provider in providers for entry in rows(provider) if table(entry).get("id") == model_id]
     for entry in (*own, table(settings.get("model"))):
         size = table(entry.get("generationConfig")).get("contextWindowSize")
-        if isinstance(size, int) and not isinstance(size, bool) and size > 0:
+        if isinstance(size, int) and positive(size):
             return size
     return None
 
@@ -133,7 +133,7 @@ def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
     named = [place / name for name in _context_names(home, folder) for place in (home, *_context_folders(root, folder))]
     named += [path for paths in extensions(home, "qwen").values() for path in paths]
     found = [*with_imports(filter(is_file, named), beside(home, root)), own / "QWEN.local.md"]
-    found += [path for rules in (home / "rules", own / "rules") for path in sorted(rules.rglob("*.md"))]
+    found += documents([home / "rules", own / "rules"], deep=True)
     found += [project_folder(home, root) / "memory" / "MEMORY.md"]
     return tuple(dict.fromkeys(path for path in found if is_file(path)))
 
