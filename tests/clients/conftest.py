@@ -28,20 +28,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Where not all is asked for, a client that takes long is left to what proves a migration, and to its own tests."""
     if os.environ.get("SESSION_MIGRATOR_CASES") == "all":
         return
-    left = [item for item in items if _is_heavy(item) and item.path.stem in _FOR_ALL_CLIENTS]
-    if left:
-        config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if item not in left]
+    kept: list[pytest.Item] = []
+    left: list[pytest.Item] = []
+    for item in items:
+        (left if item.path.stem in _FOR_ALL_CLIENTS and _is_heavy(item) else kept).append(item)
+    config.hook.pytest_deselected(items=left)
+    items[:] = kept
 
 
 def _is_heavy(item: pytest.Item) -> bool:
-    names = (name for marker in item.iter_markers("client") for name in marker.args)
-    return any(name in harness.CLIENTS and kind_of(name).heavy for name in names)
+    return any(name in harness.CLIENTS and kind_of(name).heavy for name in _clients(item))
+
+
+def _clients(item: pytest.Item) -> list[str]:
+    return [name for marker in item.iter_markers("client") for name in marker.args]
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    names = [name for marker in item.iter_markers("client") for name in marker.args]
+    names = _clients(item)
     reason = next(filter(None, map(harness.available, names)), None)
     if reason is None:
         item.user_properties += [("client", name) for name in names]

@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import harness
 import pytest
 from conversations import ALL, PLAIN
-from going_on import NEWEST, PROMPT, carry, each, go_on, make_place, size
+from going_on import NEWEST, PROMPT, Carried, Place, carry, each, go_on, make_place, size
 from kinds import arguments, kind_of
 from places import LONG
 
@@ -84,6 +85,13 @@ def _told_of(folder: Path) -> Iterator[Path]:
             yield _written(at, f"{_words(at)}\n{leads}")
 
 
+def _resumed(place: Place, carried: Carried) -> dict[str, Any]:
+    """The body of the first request of a session that its client goes on with."""
+    args = [*arguments(kind_of(place.client).resume, model=carried.model), carried.session_id, PROMPT]
+    run = harness.run_client(place.client, args, script=[{"text": "ok"}], model=carried.model, **place.where)
+    return harness.main_requests(place.client, run.requests)[0]["body"]
+
+
 def _written(path: Path, text: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
@@ -110,9 +118,7 @@ def test_all_that_the_client_reads_or_is_told_of_is_in_the_forecast(
     paths = {path for folder in folders for path in _told_of(folder)}
     carried = carry(ALL["plain"].make(tmp_path), place)
     known = {*spec.instructions(own, place.project), *spec.described(own, place.project)}
-    args = [*arguments(kind_of(client).resume, model=carried.model), carried.session_id, PROMPT]
-    run = harness.run_client(client, args, script=[{"text": "ok"}], model=carried.model, **place.where)
-    body = harness.main_requests(client, run.requests)[0]["body"]
+    body = _resumed(place, carried)
     text = json.dumps(body)
     told = {path for path in paths if _mark(path) in text}
     assert told <= known
@@ -179,9 +185,7 @@ def test_what_is_installed_into_the_client_is_in_the_forecast(client: str, tmp_p
     own = spec.locate(place.config)
     known = (*spec.instructions(own, place.project), *spec.described(own, place.project))
     carried = carry(ALL["plain"].make(tmp_path), place)
-    args = [*arguments(kind_of(client).resume, model=carried.model), carried.session_id, PROMPT]
-    run = harness.run_client(client, args, script=[{"text": "ok"}], model=carried.model, **place.where)
-    body = harness.main_requests(client, run.requests)[0]["body"]
+    body = _resumed(place, carried)
     marks = set(re.findall("[A-Z]{7,}", "".join(_EXTENSION.values())))
     assert {mark for mark in marks if mark in json.dumps(body)} == installation.told
     assert {mark for mark in marks if any(mark in path.read_text("utf-8") for path in known)} >= installation.told

@@ -128,7 +128,7 @@ def instructions(home: Path, folder: Path) -> tuple[Path, ...]:
         found.append(place / "CLAUDE.local.md")
     there = dict.fromkeys(path.resolve() for path in found if is_file(path))
     top, own = folder.resolve(), home.resolve()
-    is_open = _known_of(home, folder).get("hasClaudeMdExternalIncludesApproved") is True
+    is_open = _of_project(_known(home), folder).get("hasClaudeMdExternalIncludesApproved") is True
     told = with_imports(there, lambda of, to: is_open or to.is_relative_to(top) or of.is_relative_to(own))
     remembered = project_folder(home, next(upward(folder))) / "memory" / "MEMORY.md"
     return (*told, *filter(is_file, [remembered]))
@@ -150,7 +150,8 @@ def described_most(seen: Window) -> int | None:
 def mcp_servers(home: Path, folder: Path) -> tuple[str, ...]:
     """``mcpServers`` of .claude.json (beside ~/.claude, or in $CLAUDE_CONFIG_DIR), for all folders and for this one,
     and of the project's .mcp.json."""
-    found = (_known(home), _known_of(home, folder), settings_of(folder / ".mcp.json"))
+    known = _known(home)
+    found = (known, _of_project(known, folder), settings_of(folder / ".mcp.json"))
     return tuple(dict.fromkeys(name for part in found for name in table(part.get("mcpServers"))))
 
 
@@ -160,8 +161,8 @@ def _known(home: Path) -> Record:
     return settings_of(next(found, home / ".claude.json"))
 
 
-def _known_of(home: Path, folder: Path) -> Record:
-    return table(table(_known(home).get("projects")).get(str(folder)))
+def _of_project(known: Record, folder: Path) -> Record:
+    return table(table(known.get("projects")).get(str(folder)))
 
 
 def _rules(place: Path) -> list[Path]:

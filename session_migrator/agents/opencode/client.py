@@ -157,7 +157,7 @@ class Client:
         named = os.environ.get(self.variable("CONFIG_DIR"))
         own = [self._config(), *([Path(named)] if named else [])]
         chain = [Path.home(), *upward(folder)]
-        own += [place / name for place in chain for name in (f".{self.word}", *self.places)]
+        own += [place / name for place in chain for name in self.places]
         others = [place / name / "skills" for place in chain for name in (".claude", ".agents")]
         named_so = [place / name for place in own for name in ("skill", "skills")]
         agents = documents([place / name for place in own for name in ("agent", "agents")], deep=True)
