@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
@@ -287,6 +285,17 @@ def test_claude_code_reads_rules_for_all_files_and_imports_from_elsewhere_once_i
     assert set(spec.instructions(home, project)) == {*paths, outside}
 
 
+@pytest.mark.usefixtures("own_home")
+def test_pi_reads_its_prompts_of_a_trusted_project_or_else_of_the_home(project: Path) -> None:
+    spec = agents.get("pi")
+    home = spec.locate(None)
+    users = [write(home / name) for name in ("SYSTEM.md", "APPEND_SYSTEM.md")]
+    of_project = write(project / ".pi" / "APPEND_SYSTEM.md")
+    assert spec.instructions(home, project) == tuple(users)
+    write(home / "trust.json", json.dumps({str(project): True}))
+    assert spec.instructions(home, project) == (users[0], of_project)
+
+
 # --- what is installed into a client
 
 
@@ -348,66 +357,3 @@ def test_many_skills_take_what_the_client_lets_them_take(agent: str, word: str, 
     most = agents.get(agent).described_most(target.window)
     assert most
     assert most // 6 < target.instructions < most * (1 if word.isascii() else 2)
-
-
-# --- a project is not to be trusted
-
-
-HOSTILE_SETTINGS = (
-    *(".claude/settings.json", ".gemini/settings.json", ".qwen/settings.json", ".codebuddy/settings.json"),
-    *("opencode.json", "kilo.json", ".mcp.json", ".github/mcp.json", ".pi/settings.json"),
-)
-
-
-def pipe(path: Path) -> None:
-    os.mkfifo(path)
-
-
-def endless(path: Path) -> None:
-    path.symlink_to("/dev/zero")
-
-
-def numbers(path: Path) -> None:
-    huge = f"1{'0' * 400}"
-    sizes = f'{{"contextWindowSize": {huge}}}'
-    write(
-        path,
-        f'''{{"autoCompactWindow": {huge}, "model": {{"generationConfig": {sizes}}},
-        "compaction": {{"threshold_percent": 1e308, "reserved": {huge}, "reserveTokens": {huge}}},
-        "instructions": [".", "./", "{"a/" * 3000}b", "{"[" * 5000}", "**/../**/../*.md", 7, "{"../" * 9}**/*"]}}''',
-    )
-
-
-@pytest.mark.parametrize("make", [pipe, endless, numbers])
-@pytest.mark.parametrize("agent", agents.AGENTS)
-def test_whatever_settings_a_project_has_a_target_is_found(
-    agent: str, make: Callable[[Path], None], own_home: Path, project: Path
-) -> None:
-    for name in HOSTILE_SETTINGS:
-        (project / name).parent.mkdir(parents=True, exist_ok=True)
-        make(project / name)
-    write(own_home / ".pi" / "agent" / "settings.json", '{"defaultProjectTrust": "always"}')
-    assert inspect(agent, model="gpt-5.5", folder=project, ask=False).overhead > 0
-
-
-@pytest.mark.parametrize("agent", agents.AGENTS)
-def test_whatever_folders_a_project_has_a_target_is_found(agent: str, own_home: Path, project: Path) -> None:
-    (project / ".git").mkdir()
-    for place in (".claude", ".agents", ".codex", ".gemini", ".qwen", ".opencode", ".kilo", ".github", ".codebuddy"):
-        for number in range(200):
-            skill = os.fsencode(project / place / "skills") + b"/s\xff%d" % number
-            write(Path(os.fsdecode(skill), "SKILL.md"), f"---\ndescription: {'words ' * 90}\n---\n")
-        for kind in ("agents", "commands", "rules", "instructions"):
-            (project / place / kind).mkdir()
-            for name in ("a", "b", "c"):
-                (project / place / kind / name).symlink_to(".")
-            (project / place / kind / "all").symlink_to("/etc")
-    plugins = {"plugins": {"x@y": [{"installPath": "a\0b"}, {"installPath": ""}, {"installPath": "/"}]}}
-    for home in (own_home / ".claude", own_home / ".codebuddy"):
-        write(home / "plugins" / "installed_plugins.json", json.dumps(plugins))
-        write(home / "settings.json", '{"enabledPlugins": {"x@y": true}}')
-    for client in ("gemini", "qwen"):
-        place = own_home / f".{client}" / "extensions" / "x"
-        write(place / f"{client}-extension.json", "{}")
-        write(place / f".{client}-extension-install.json", '{"type": "link", "source": "a\\u0000b"}')
-    assert inspect(agent, model="gpt-5.5", window=2_000_000, folder=project, ask=False).overhead > 0

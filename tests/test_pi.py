@@ -395,10 +395,5 @@ def test_one_instruction_file_a_folder_and_the_servers_that_are_on(tmp_path: Pat
     settings(home, "mcp.json", mcpServers={"one": {"command": "x"}, "two": {"command": "y"}})
     settings(project / ".pi", "mcp.json", mcpServers={"two": {"enabled": False}, "three": {"url": "z"}})
     assert client.mcp_servers(home, project) == ("one", "two")
-    for place, names in {home: ["SYSTEM.md", "APPEND_SYSTEM.md"], project / ".pi": ["APPEND_SYSTEM.md"]}.items():
-        for name in names:
-            (place / name).write_text("x")
-    assert client.instructions(home, project)[3:] == (home / "SYSTEM.md", home / "APPEND_SYSTEM.md")
     settings(home, "trust.json", **{str(tmp_path): True})
     assert client.mcp_servers(home, project) == ("one", "three")
-    assert client.instructions(home, project)[3:] == (home / "SYSTEM.md", project / ".pi" / "APPEND_SYSTEM.md")

@@ -229,9 +229,12 @@ def _found(patterns: tuple[str, ...], folder: Path) -> Iterator[Path]:
 def _matching(pattern: Any, chain: list[Path]) -> list[Path]:
     if not isinstance(pattern, str) or not pattern or pattern.startswith(("http://", "https://")):
         return []
-    if len(pattern) > _LONGEST_PATTERN or pattern.count("**") > (".." not in pattern):
+    walks = pattern.count("**")
+    if len(pattern) > _LONGEST_PATTERN or walks > 1 or (walks and ".." in pattern):
         return []  # no walk over the whole machine
     path = Path(os.path.expanduser(pattern))  # noqa: PTH111
+    if not path.name:  # "." and "/" name a folder
+        return []
     places, pattern = ([path.parent], path.name) if path.is_absolute() else (chain, pattern)
     return sorted(found for place in places for found in _globbed(place, pattern))
 
@@ -239,7 +242,7 @@ def _matching(pattern: Any, chain: list[Path]) -> list[Path]:
 def _globbed(place: Path, pattern: str) -> list[Path]:
     try:
         return sorted(filter(is_file, place.glob(pattern)))
-    except (OSError, ValueError, NotImplementedError, LookupError, AttributeError, RecursionError):  # "." and "./" too
+    except (OSError, ValueError, NotImplementedError, RecursionError):
         return []
 
 
